@@ -1,0 +1,166 @@
+"""What flows: an event, and the attributes that patterns are matched against.
+
+Owns: the shape of an event, the bounds of its attributes, and how an attribute's type survives a door that
+speaks text only. Must not know: topics filters, brokers, or how an event is encoded.
+
+An attribute is a string, a 64-bit integer, a float or a boolean. Three maps can hold one, in this order of precedence:
+
+- ``attributes``: typed by the publisher (Python, or any client that sends the types property);
+- ``properties``: text from MQTT user properties, forwarded verbatim. Such a text takes the type of what it is
+  compared with, so the view gives it as ``Text``, which the selector may read as a number or a boolean;
+- ``derived``: top-level scalars of a JSON payload, read once by the broker that accepted the event.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "INTEGER_MAX",
+    "INTEGER_MIN",
+    "TYPES_PROPERTY",
+    "Attributes",
+    "BadAttribute",
+    "Event",
+    "EventId",
+    "Scalar",
+    "Text",
+    "check_attributes",
+    "derive_attributes",
+    "from_properties",
+    "to_properties",
+]
+
+Scalar: TypeAlias = str | int | float | bool
+Attributes: TypeAlias = dict[str, Scalar]
+EventId: TypeAlias = tuple[str, int]
+
+INTEGER_MIN = -(2**63)
+INTEGER_MAX = 2**63 - 1
+
+TYPES_PROPERTY = "reknit-types"
+"""The user property that names the types of others: a JSON object from name to one of ``s i f b``."""
+
+
+class BadAttribute(ValueError):
+    """The publisher's fault: a name or a value that no attribute can have."""
+
+
+class Text(str):
+    """An untyped text: it takes the type of what it is compared with."""
+
+    __slots__ = ()
+
+
+class Event(msgspec.Struct, array_like=True, gc=False):
+    """One event. The broker that accepts it stamps ``source`` and ``seq``, once; from then on it never changes.
+
+    ``source`` names one life of one broker, so that a restarted broker cannot repeat an id.
+    """
+
+    topic: str
+    payload: bytes = b""
+    attributes: Attributes = {}
+    properties: tuple[tuple[str, str], ...] = ()
+    derived: Attributes = {}
+    qos: int = 0
+    content_type: str = ""
+    source: str = ""
+    seq: int = 0
+
+    @property
+    def id(self) -> EventId:
+        return (self.source, self.seq)
+
+    def view(self) -> Attributes:
+        """All attributes under their names; untyped ones as ``Text``. Of two properties with one name the last counts."""
+        if not self.properties:
+            return {**self.derived, **self.attributes} if self.derived else self.attributes
+        merged: Attributes = dict(self.derived)
+        for name, value in self.properties:
+            merged[name] = Text(value)
+        merged.update(self.attributes)
+        return merged
+
+
+def check_attributes(attributes: Any) -> Attributes:
+    """The same attributes, once it is sure that each can be one; ``BadAttribute`` names the first that cannot."""
+    for name, value in attributes.items():
+        if not isinstance(name, str) or not name:
+            raise BadAttribute(f"an attribute's name must be a non-empty string, not {name!r}")
+        if not isinstance(value, str | int | float):
+            raise BadAttribute(f"attribute {name!r}: a {type(value).__name__} is no string, integer, float or boolean")
+        if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
+            raise BadAttribute(f"attribute {name!r}: {value} does not fit into 64 bits")
+    return dict(attributes)
+
+
+_LETTER = {str: "s", int: "i", float: "f", bool: "b"}
+
+
+def to_properties(attributes: Attributes) -> list[tuple[str, str]]:
+    """Typed attributes as user properties, with one more that carries their types."""
+    if not attributes:
+        return []
+    pairs = [(name, _to_text(value)) for name, value in attributes.items()]
+    types = {name: _LETTER[type(value)] for name, value in attributes.items()}
+    pairs.append((TYPES_PROPERTY, json.dumps(types, ensure_ascii=False, separators=(",", ":"))))
+    return pairs
+
+
+def _to_text(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def from_properties(pairs: list[tuple[str, str]]) -> tuple[Attributes, tuple[tuple[str, str], ...]]:
+    """Undo ``to_properties``: the typed attributes, and the properties that stay text.
+
+    A types property that is not well formed types nothing: all pairs stay text, none is lost.
+    """
+    types = next((value for name, value in pairs if name == TYPES_PROPERTY), None)
+    if types is None:
+        return {}, tuple(pairs)
+    try:
+        letters = msgspec.json.decode(types, type=dict[str, str])
+        typed = {name: _from_text(value, letters[name]) for name, value in pairs if name in letters}
+    except (ValueError, KeyError):
+        return {}, tuple(pairs)
+    rest = tuple((name, value) for name, value in pairs if name not in letters and name != TYPES_PROPERTY)
+    return typed, rest
+
+
+def _from_text(text: str, letter: str) -> Scalar:
+    if letter == "s":
+        return text
+    if letter == "b":
+        return {"true": True, "false": False}[text]
+    if letter == "f":
+        return float(text)
+    if letter != "i" or not INTEGER_MIN <= (number := int(text)) <= INTEGER_MAX:
+        raise ValueError(text)
+    return number
+
+
+def derive_attributes(payload: bytes) -> Attributes:
+    """The top-level scalars of a JSON object; nothing of a payload that is none."""
+    try:
+        document = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {name: value for name, value in document.items() if name and _is_scalar(value)}
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, bool | str):
+        return True
+    if isinstance(value, int):
+        return INTEGER_MIN <= value <= INTEGER_MAX
+    return isinstance(value, float) and math.isfinite(value)

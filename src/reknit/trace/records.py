@@ -1,0 +1,55 @@
+"""What a node saw: one record per observation.
+
+Owns: the vocabulary of the trace. Readers (checkers, console, lab, pipeline) know these records and never a node's
+inside. Must not know: who reads, or how records are stored (see ``columns`` and ``store``).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+
+__all__ = ["Kind", "Record"]
+
+
+class Kind(StrEnum):
+    """What was seen. The fields that each kind fills stand behind it."""
+
+    STARTED = "started"  # a node began a life: detail = its incarnation
+    CRASHED = "crashed"  # written by whoever saw it die, never by the node itself
+    ATTACHED = "attached"  # client
+    DETACHED = "detached"  # client
+    SUBSCRIBED = "subscribed"  # client, pattern
+    UNSUBSCRIBED = "unsubscribed"  # client, pattern
+    ROUTE_ADDED = "route_added"  # peer, pattern: the table now sends events of pattern to peer
+    ROUTE_REMOVED = "route_removed"  # peer, pattern
+    PUBLISHED = "published"  # client, event: accepted here, and stamped
+    FORWARDED = "forwarded"  # peer, event
+    DELIVERED = "delivered"  # client, event
+    DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
+    SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here
+    CALM = "calm"  # written by the shell: nothing is in flight and every table is final
+    LINK_ADDED = "link_added"  # peer: the overlay has this link from now on
+    LINK_REMOVED = "link_removed"  # peer, detail
+    LINK_UP = "link_up"  # peer: a connection carries the link
+    LINK_DOWN = "link_down"  # peer; detail = why
+    LINK_STALLED = "link_stalled"  # peer; detail: it took bytes, but made no progress
+    REFUSED = "refused"  # peer; detail: a link that was asked for, and why it is none
+
+
+class Record(msgspec.Struct, gc=False):
+    """One observation. ``time`` is in seconds: of the run in the simulator, since 1970 live."""
+
+    time: float
+    node: str
+    kind: Kind
+    peer: str = ""
+    client: str = ""
+    event: Event | None = None
+    pattern: Pattern | None = None
+    size: int = 0
+    detail: str = ""

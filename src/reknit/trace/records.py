@@ -39,6 +39,7 @@ class Kind(StrEnum):
     LINK_DOWN = "link_down"  # peer; detail = why
     LINK_STALLED = "link_stalled"  # peer; detail: it took bytes, but made no progress
     REFUSED = "refused"  # peer; detail: a link that was asked for, and why it is none
+    UNTRACED = "untraced"  # written by the trace itself: size = how many records are missing here; detail = why
 
 
 class Record(msgspec.Struct, gc=False):

@@ -1,0 +1,206 @@
+"""The columns of a trace: records as one wide table, and back.
+
+Owns: the schema, its version, and how each field of a record becomes a value of a column. Must not know: files,
+threads, or who reads (see ``store``).
+
+A trace is one table, so that a question about it is one query. A record fills the columns of its kind; the others are
+null, and null says "none": an empty peer, client or detail is stored as null and read back as empty. An event lies
+flat beside its record, without its payload: the trace says how many bytes there were, never which.
+
+An event's three maps stay three columns of JSON text, because a reader must be able to tell a typed string
+(``attributes``, ``derived``) from an untyped text (``properties``). JSON keeps integers apart from floats by the point
+or exponent that every float is written with, so 64-bit integers and floats come back exactly. The floats that JSON
+does not have are written as an object, ``{"float": "nan"}``; nothing else can be an object, so that is not ambiguous.
+
+Time is a float of seconds, the very number that the node saw: in the simulator two moments may be closer than any
+timestamp type can tell. ``order`` rises within what one node wrote, and decides between equal times.
+
+pyarrow is imported on first use only: a broker without a trace starts without it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reknit.model.event import Attributes, Event
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind, Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["VERSION", "VERSION_KEY", "BadTrace", "from_table", "schema", "to_table"]
+
+VERSION = 1
+"""Raised when a reader of the old columns would misread the new ones; a new column alone does not raise it."""
+
+VERSION_KEY = b"reknit.trace.version"
+
+
+class BadTrace(ValueError):
+    """What was read is no trace, is broken, or is newer than this reader."""
+
+
+@functools.cache
+def schema() -> pa.Schema:
+    """The columns in their order; docs/trace.md says what each holds."""
+    import pyarrow as pa
+
+    name, text, number = pa.dictionary(pa.int32(), pa.string()), pa.string(), pa.int64()
+    always = {"time": pa.float64(), "order": number, "node": name, "kind": name}
+    record = {"peer": text, "client": text, "size": number, "detail": text}
+    event = {"source": text, "seq": number, "topic": text, "payload_size": number, "qos": pa.int8()}
+    event |= {"attributes": text, "properties": text, "derived": text, "content_type": text}
+    pattern = {"pattern_topic": text, "selector": text}
+    fields = [pa.field(key, kind, nullable=False) for key, kind in always.items()]
+    fields += [pa.field(key, kind) for key, kind in (record | event | pattern).items()]
+    return pa.schema(fields, metadata={VERSION_KEY: str(VERSION).encode()})
+
+
+# --- records to columns
+
+
+def to_table(records: Sequence[Record], orders: Sequence[int] | None = None) -> pa.Table:
+    """The records as a table of ``schema()``. ``orders`` are their places in the trace; from 0 if not given."""
+    import pyarrow as pa
+
+    columns = {"order": range(len(records)) if orders is None else orders}
+    columns |= _record_columns(records) | _event_columns(records) | _pattern_columns(records)
+    arrays = [pa.array(columns[field.name], field.type) for field in schema()]
+    return pa.Table.from_arrays(arrays, schema=schema())
+
+
+def _record_columns(records: Sequence[Record]) -> dict[str, Sequence[Any]]:
+    return {
+        "time": [record.time for record in records],
+        "node": [record.node for record in records],
+        "kind": [record.kind for record in records],
+        "size": [record.size for record in records],
+        "peer": [record.peer or None for record in records],
+        "client": [record.client or None for record in records],
+        "detail": [record.detail or None for record in records],
+    }
+
+
+def _event_columns(records: Sequence[Record]) -> dict[str, Sequence[Any]]:
+    events = [record.event for record in records]
+    return {
+        "source": [None if event is None else event.source for event in events],
+        "seq": [None if event is None else event.seq for event in events],
+        "topic": [None if event is None else event.topic for event in events],
+        "payload_size": [None if event is None else len(event.payload) for event in events],
+        "attributes": [
+            None if event is None or not event.attributes else _to_json(event.attributes) for event in events
+        ],
+        "properties": [
+            None if event is None or not event.properties else _encode(event.properties) for event in events
+        ],
+        "derived": [None if event is None or not event.derived else _to_json(event.derived) for event in events],
+        "qos": [None if event is None else event.qos for event in events],
+        "content_type": [None if event is None else event.content_type or None for event in events],
+    }
+
+
+def _pattern_columns(records: Sequence[Record]) -> dict[str, Sequence[Any]]:
+    patterns = [record.pattern for record in records]
+    return {
+        "pattern_topic": [None if pattern is None else pattern.topic for pattern in patterns],
+        "selector": [None if pattern is None else pattern.selector or None for pattern in patterns],
+    }
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _to_json(attributes: Attributes) -> bytes:
+    values = attributes.values()
+    if any(type(value) is float and not math.isfinite(value) for value in values):
+        return _encode({name: _spelled(value) for name, value in attributes.items()})
+    return _encode(attributes)
+
+
+def _spelled(value: Any) -> Any:
+    return {"float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# --- columns to records
+
+
+def from_table(table: pa.Table) -> list[Record]:
+    """The records of a table, row by row; their events carry no payload. ``BadTrace`` if it is no trace."""
+    _check(table.schema)
+    for field in schema():
+        if not field.nullable and table.column(field.name).null_count:
+            raise BadTrace(f"column {field.name} has no value in some row")
+    try:
+        columns = {field.name: _values(table.column(field.name)) for field in schema()}
+        return list(_records(columns))
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadTrace(f"a value that no record can have: {error}") from error
+
+
+def _check(found: pa.Schema) -> None:
+    version = (found.metadata or {}).get(VERSION_KEY, b"").decode(errors="replace")
+    if not (version.isascii() and version.isdigit()):
+        raise BadTrace("no trace: the version of its columns is missing")
+    if int(version) > VERSION:
+        raise BadTrace(f"a newer reknit wrote it (columns of version {version}; this one reads up to {VERSION})")
+    missing = [field.name for field in schema() if field.name not in found.names]
+    if missing:
+        raise BadTrace(f"columns are missing: {', '.join(missing)}")
+    for field in schema():
+        if found.field(field.name).type != field.type:
+            raise BadTrace(f"column {field.name} is {found.field(field.name).type}, not {field.type}")
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """A column as Python values: several times as fast as ``to_pylist``, which makes an Arrow object per cell."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string())
+    elif pa.types.is_integer(column.type):
+        column = column.fill_null(0)  # numpy has no missing integers; that there is none, the topic says
+    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return values
+
+
+def _records(columns: dict[str, list[Any]]) -> Iterator[Record]:
+    kinds = {kind.value: kind for kind in Kind}
+    events = _events(columns)
+    patterns = zip(columns["pattern_topic"], columns["selector"], strict=True)
+    names = ("time", "node", "kind", "peer", "client", "size", "detail")
+    rows = zip(*(columns[name] for name in names), events, patterns, strict=True)
+    for time, node, kind, peer, client, size, detail, event, (topic, selector) in rows:
+        pattern = None if topic is None else Pattern(topic, selector or "")
+        yield Record(time, node, kinds[kind], peer or "", client or "", event, pattern, size, detail or "")
+
+
+def _events(columns: dict[str, list[Any]]) -> Iterator[Event | None]:
+    names = ("topic", "attributes", "properties", "derived", "qos", "content_type", "source", "seq")
+    for topic, attributes, properties, derived, qos, content_type, source, seq in zip(
+        *(columns[name] for name in names), strict=True
+    ):
+        if topic is None:
+            yield None
+            continue
+        pairs = _decode_pairs(properties) if properties else ()
+        yield Event(
+            topic, b"", _from_json(attributes), pairs, _from_json(derived), qos, content_type or "", source, seq
+        )
+
+
+_decode_pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
+_decode_map = msgspec.json.Decoder(dict[str, str | bool | int | float | dict[str, str]]).decode
+
+
+def _from_json(text: str | None) -> Attributes:
+    if text is None:
+        return {}
+    values = _decode_map(text)
+    return {name: float(value["float"]) if isinstance(value, dict) else value for name, value in values.items()}

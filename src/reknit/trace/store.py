@@ -42,8 +42,8 @@ SEGMENT_RECORDS_MAX = 50_000
 PENDING_RECORDS_MAX = 200_000
 FLUSH_S_MAX = 2.0
 
-BATCH_RECORDS_MAX = 256
-"""As many are converted in one go: about a quarter of a millisecond that the event loop may have to wait."""
+BATCH_RECORDS_MAX = 512
+"""As many are converted in one go: about half a millisecond that the event loop may have to wait."""
 
 PAUSE_S = 0.0005
 """What the event loop gets between two batches. Without one, the thread could hold the lock for most of the time."""

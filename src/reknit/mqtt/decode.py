@@ -13,7 +13,7 @@ from reknit.mqtt import packets
 from reknit.mqtt.fields import Reader
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, PacketType
 from reknit.mqtt.properties import WILL, Properties, PropertyId, decode_properties, integer, text
-from reknit.mqtt.reasons import ALLOWED, RETURN_CODES, SUBACK_FAILURE, ProtocolError, Reason
+from reknit.mqtt.reasons import ALLOWED, RETURN_CODES, SUBACK_FAILURE, ProtocolError, Reason, UnsupportedVersion
 
 __all__ = ["check_topic", "decode", "decode_level"]
 
@@ -58,12 +58,18 @@ def _message_properties(reader: Reader, version: int, packet: int) -> Properties
 # --- CONNECT and CONNACK
 
 
+_PROTOCOL_NAMES = ("MQTT", "MQIsdp")
+"""The second is that of MQTT 3.1, which is known but not spoken."""
+
+
 def decode_level(body: bytes) -> int:
-    """The version that a CONNECT asks for, or ``UNSUPPORTED_VERSION``. Read first, since all else depends on it."""
+    """The version that a CONNECT asks for, or ``UnsupportedVersion``. Read first, since all else depends on it."""
     reader = Reader(body, 0, len(body))
     name, level = reader.text(), reader.byte()
+    if name not in _PROTOCOL_NAMES:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, f"protocol {name[:16]!r} is not spoken here")
     if name != "MQTT" or level not in (V3_1_1, V5_0):
-        raise ProtocolError(Reason.UNSUPPORTED_VERSION, f"protocol {name[:16]!r} of level {level} is not spoken here")
+        raise UnsupportedVersion(level)
     return level
 
 

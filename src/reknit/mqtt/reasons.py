@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["ALLOWED", "RETURN_CODES", "SUBACK_FAILURE", "ProtocolError", "Reason", "return_code"]
+__all__ = ["ALLOWED", "RETURN_CODES", "SUBACK_FAILURE", "ProtocolError", "Reason", "UnsupportedVersion", "return_code"]
 
 
 class Reason(IntEnum):
@@ -71,6 +71,14 @@ class ProtocolError(Exception):
         self.why = why
 
 
+class UnsupportedVersion(ProtocolError):
+    """A CONNECT in an MQTT that is not spoken here; ``level`` decides in which shape the refusal is understood."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(Reason.UNSUPPORTED_VERSION, f"protocol level {level} is not spoken here")
+        self.level = level
+
+
 def _codes(text: str) -> frozenset[int]:
     return frozenset(int(code, 16) for code in text.split())
 
@@ -103,11 +111,14 @@ _RETURN_CODE = {
     Reason.SUCCESS: 0,
     Reason.UNSUPPORTED_VERSION: 1,
     Reason.CLIENT_ID_NOT_VALID: 2,
+    Reason.QUOTA_EXCEEDED: 3,
+    Reason.SERVER_UNAVAILABLE: 3,
+    Reason.SERVER_BUSY: 3,
     Reason.BAD_CREDENTIALS: 4,
     Reason.NOT_AUTHORIZED: 5,
 }
 
 
-def return_code(reason: Reason) -> int:
-    """The nearest return code of 3.1.1; 3, server unavailable, where none is near."""
-    return _RETURN_CODE.get(reason, 3)
+def return_code(reason: Reason) -> int | None:
+    """The return code of 3.1.1 that says the same; ``None`` where 3.1.1 just closes the connection."""
+    return _RETURN_CODE.get(reason)

@@ -1,0 +1,82 @@
+"""The greeting: what a CONNECT asks for, what of it is refused, and what the CONNACK announces.
+
+Owns: the terms of a connection. Must not know: which clients there are.
+"""
+
+from __future__ import annotations
+
+from reknit.mqtt.incoming import to_event, topic_fault
+from reknit.mqtt.options import DoorOptions
+from reknit.mqtt.packets import V3_1_1, V5_0, Connect
+from reknit.mqtt.properties import Properties, PropertyId, Value, integer, text
+from reknit.mqtt.reasons import ProtocolError, Reason
+from reknit.mqtt.session import PACKET_IDS, Connection
+
+__all__ = ["accept_connect", "check_connect", "connack_properties", "session_expiry_s"]
+
+_KEEP_ALIVE_FACTOR = 1.5
+"""How many keep alive intervals a client may be silent."""
+
+
+def check_connect(packet: Connect, options: DoorOptions) -> None:
+    """Refuse a CONNECT that asks for what cannot be given."""
+    if text(packet.properties, PropertyId.AUTHENTICATION_METHOD) is not None:
+        raise ProtocolError(Reason.BAD_AUTHENTICATION_METHOD, "enhanced authentication is not available")
+    if len(packet.client_id.encode()) > options.client_id_bytes_max:
+        raise ProtocolError(
+            Reason.CLIENT_ID_NOT_VALID, f"a client identifier has at most {options.client_id_bytes_max} bytes"
+        )
+    if packet.version == V3_1_1 and not packet.client_id and not packet.clean_start:
+        raise ProtocolError(Reason.CLIENT_ID_NOT_VALID, "a lasting session needs a client identifier")
+    _check_will(packet, options)
+
+
+def _check_will(packet: Connect, options: DoorOptions) -> None:
+    will = packet.will
+    if will is None:
+        return
+    if will.qos > 1:
+        raise ProtocolError(Reason.QOS_NOT_SUPPORTED, "a will of QoS 2")
+    if will.retain and packet.version == V5_0:
+        raise ProtocolError(Reason.RETAIN_NOT_SUPPORTED, "a retained will")
+    if topic_fault(will.topic, options) is not None:
+        raise ProtocolError(Reason.TOPIC_INVALID, "the will's topic is not accepted")
+
+
+def session_expiry_s(packet: Connect, options: DoorOptions) -> int:
+    """How long the session is to outlive its connection."""
+    if packet.version == V3_1_1:
+        return 0 if packet.clean_start else options.session_expiry_s_max
+    return min(integer(packet.properties, PropertyId.SESSION_EXPIRY, 0), options.session_expiry_s_max)
+
+
+def accept_connect(connection: Connection, packet: Connect) -> None:
+    """Settle the terms of the connection."""
+    properties = packet.properties
+    connection.version = packet.version
+    connection.silence_s_max = packet.keep_alive_s * _KEEP_ALIVE_FACTOR
+    connection.packet_bytes_max = integer(properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
+    connection.receive_maximum = integer(properties, PropertyId.RECEIVE_MAXIMUM, PACKET_IDS)
+    connection.problem_information = bool(integer(properties, PropertyId.REQUEST_PROBLEM_INFORMATION, 1))
+    if packet.will is not None:
+        connection.will = to_event(packet.will)
+        connection.will_delay_s = integer(packet.will.properties, PropertyId.WILL_DELAY, 0)
+
+
+def connack_properties(packet: Connect, client: str, expiry_s: int, options: DoorOptions) -> Properties:
+    """What the door announces to a client of MQTT 5: its bounds, and all that is not available."""
+    if packet.version != V5_0:
+        return ()
+    announced: list[tuple[int, Value]] = [
+        (PropertyId.RECEIVE_MAXIMUM, options.receive_maximum),
+        (PropertyId.MAXIMUM_QOS, 1),
+        (PropertyId.RETAIN_AVAILABLE, 0),
+        (PropertyId.MAXIMUM_PACKET_SIZE, options.packet_bytes_max),
+        (PropertyId.TOPIC_ALIAS_MAXIMUM, 0),
+        (PropertyId.SHARED_AVAILABLE, 0),
+    ]
+    if integer(packet.properties, PropertyId.SESSION_EXPIRY, 0) != expiry_s:
+        announced.append((PropertyId.SESSION_EXPIRY, expiry_s))
+    if not packet.client_id:
+        announced.append((PropertyId.ASSIGNED_CLIENT_ID, client))
+    return tuple(announced)

@@ -1,0 +1,87 @@
+"""What an operator may set about the door, what it counts, and what it hands to the shell.
+
+Owns: every bound of the door, by name. Must not know: how a bound is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from reknit.model.topic import TOPIC_BYTES_MAX, TOPIC_LEVELS_MAX
+from reknit.mqtt.parser import FIRST_PACKET_BYTES_MAX, PACKET_BYTES_MAX
+
+__all__ = ["DoorCounters", "DoorOptions", "Output"]
+
+# What the protocol, or the rest of the broker, sets as the outermost bound.
+_LARGEST = {
+    "packet_bytes_max": 268_435_455 + 5,
+    "first_packet_bytes_max": 268_435_455 + 5,
+    "client_id_bytes_max": 65_535,
+    "session_expiry_s_max": 0xFFFF_FFFE,
+    "topic_bytes_max": TOPIC_BYTES_MAX,
+    "topic_levels_max": TOPIC_LEVELS_MAX,
+    "inflight_max": 65_535,
+    "receive_maximum": 65_535,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DoorOptions:
+    """The bounds of the door. Reaching one is answered with a reason code or counted, never silent."""
+
+    packet_bytes_max: int = PACKET_BYTES_MAX
+    first_packet_bytes_max: int = FIRST_PACKET_BYTES_MAX
+    connect_s_max: float = 5.0
+    """How long a connection may stay without a CONNECT."""
+    client_id_bytes_max: int = 256
+    sessions_max: int = 10_000
+    """Sessions with and without a connection."""
+    session_expiry_s_max: int = 86_400
+    """How long a session outlives its connection at most, and does in 3.1.1."""
+    topic_bytes_max: int = TOPIC_BYTES_MAX
+    topic_levels_max: int = TOPIC_LEVELS_MAX
+    filters_max: int = 1000
+    """Subscriptions of one client."""
+    queue_messages_max: int = 1000
+    """Messages of QoS 1 that wait for one client."""
+    queue_bytes_max: int = 16 * 1024 * 1024
+    inflight_max: int = 1000
+    """Messages of QoS 1 that one client has not acknowledged; the client's receive maximum may be smaller."""
+    receive_maximum: int = 20
+    """Messages of QoS 1 that a client of MQTT 5 may send without an acknowledgement."""
+    own_events_max: int = 1000
+    """A client's own events that are remembered for the sake of its no-local subscriptions."""
+    json_attributes: bool = False
+    """Whether the top-level scalars of a JSON payload are attributes of the event."""
+
+    def __post_init__(self) -> None:
+        for name, high in _LARGEST.items():
+            value = getattr(self, name)
+            if not 1 <= value <= high:
+                raise ValueError(f"{name} must lie between 1 and {high}, not at {value}")
+
+
+@dataclass(slots=True)
+class DoorCounters:
+    """What the door has seen. Packets are counted by type, refusals by the name of their reason, drops by cause."""
+
+    received: Counter[str] = field(default_factory=Counter)
+    sent: Counter[str] = field(default_factory=Counter)
+    bytes_received: int = 0
+    bytes_sent: int = 0
+    accepted: int = 0
+    connections: int = 0
+    sessions: int = 0
+    malformed: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """For one socket: write ``data`` in one go, then close it if ``close``."""
+
+    conn: int
+    data: bytes
+    close: bool

@@ -1,0 +1,177 @@
+"""What one client has subscribed to.
+
+In MQTT a subscription is known by its filter: the same filter again replaces it, and UNSUBSCRIBE names the filter
+alone. The core knows patterns: a filter and a selector, in canonical form. So a subscription again with another
+selector is a new pattern for the core and the end of the old one; and where two filters mean the same pattern, the
+core sees it once.
+
+Owns: the table from filter to subscription, and from pattern back. Must not know: packets on the wire, other clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reknit.model.pattern import BadPattern, Pattern
+from reknit.mqtt.options import DoorOptions
+from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
+from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
+from reknit.mqtt.reasons import Reason
+
+__all__ = ["SELECTOR_PROPERTY", "Outcome", "Refusal", "Subscription", "Subscriptions", "read_request", "selector_of"]
+
+SELECTOR_PROPERTY = "selector"
+"""The user property of a SUBSCRIBE that holds the selector of all its filters."""
+
+
+class Subscription(msgspec.Struct, frozen=True, gc=False):
+    filter: str
+    pattern: Pattern
+    qos: int = 0
+    no_local: bool = False
+    identifier: int = 0
+    """0 where the client gave none."""
+
+    @property
+    def special(self) -> bool:
+        """Whether a delivery must look at it even at QoS 0."""
+        return self.no_local or self.identifier > 0
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """Why a filter of a SUBSCRIBE is not taken."""
+
+    reason: Reason
+    why: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a SUBSCRIBE or an UNSUBSCRIBE came to."""
+
+    reasons: list[Reason] = field(default_factory=list)
+    """One for each filter of the packet."""
+    whys: list[str] = field(default_factory=list)
+    """The different causes of refusals, in their order."""
+    learn: list[Pattern] = field(default_factory=list)
+    """What the core must learn."""
+    forget: list[Pattern] = field(default_factory=list)
+    """What the core must forget after that."""
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.reasons.append(refusal.reason)
+        if refusal.why not in self.whys:
+            self.whys.append(refusal.why)
+
+    def note(self, learn: Pattern | None, forget: Pattern | None) -> None:
+        if learn is not None:
+            self.learn.append(learn)
+        if forget is not None:
+            self.forget.append(forget)
+
+
+class Subscriptions:
+    """The subscriptions of one session."""
+
+    __slots__ = ("_by_filter", "_by_pattern", "_special")
+
+    def __init__(self) -> None:
+        self._by_filter: dict[str, Subscription] = {}
+        self._by_pattern: dict[Pattern, list[Subscription]] = {}
+        self._special = 0
+
+    def __len__(self) -> int:
+        return len(self._by_filter)
+
+    def __contains__(self, topic_filter: str) -> bool:
+        return topic_filter in self._by_filter
+
+    @property
+    def special(self) -> bool:
+        """Whether any has an option that matters even at QoS 0."""
+        return self._special > 0
+
+    def subscribe(self, packet: Subscribe, options: DoorOptions) -> Outcome:
+        """Take what a SUBSCRIBE asks for, as far as it can be taken."""
+        outcome = Outcome()
+        for request in packet.requests:
+            read = read_request(request, packet.properties, options)
+            if isinstance(read, Subscription) and len(self) >= options.filters_max and request.filter not in self:
+                read = Refusal(Reason.QUOTA_EXCEEDED, f"a client has at most {options.filters_max} subscriptions")
+            if isinstance(read, Refusal):
+                outcome.refuse(read)
+                continue
+            outcome.reasons.append(Reason(read.qos))
+            learn, forget = self._put(read)
+            outcome.note(learn, forget)
+        return outcome
+
+    def unsubscribe(self, packet: Unsubscribe) -> Outcome:
+        outcome = Outcome()
+        for topic_filter in packet.filters:
+            known = topic_filter in self
+            outcome.reasons.append(Reason.SUCCESS if known else Reason.NO_SUBSCRIPTION_EXISTED)
+            outcome.note(None, self._drop(self._by_filter.pop(topic_filter, None)))
+        return outcome
+
+    def _put(self, new: Subscription) -> tuple[Pattern | None, Pattern | None]:
+        """The pattern that the core must learn, and the one that it must forget."""
+        holders = self._by_pattern.setdefault(new.pattern, [])
+        learn = None if holders else new.pattern
+        holders.append(new)
+        self._special += new.special
+        forget = self._drop(self._by_filter.get(new.filter))
+        self._by_filter[new.filter] = new
+        return learn, forget
+
+    def _drop(self, old: Subscription | None) -> Pattern | None:
+        if old is None:
+            return None
+        holders = self._by_pattern[old.pattern]
+        holders.remove(old)
+        self._special -= old.special
+        if holders:
+            return None
+        del self._by_pattern[old.pattern]
+        return old.pattern
+
+    def matching(self, patterns: Iterable[Pattern]) -> list[Subscription]:
+        """The subscriptions behind ``patterns``, in their order."""
+        by_pattern = self._by_pattern
+        return [subscription for pattern in patterns for subscription in by_pattern.get(pattern, ())]
+
+
+def selector_of(properties: Properties) -> str:
+    """The selector that a SUBSCRIBE carries; empty where there is none."""
+    found = [value for name, value in pairs(properties) if name == SELECTOR_PROPERTY]
+    if len(found) > 1:
+        raise BadPattern("a SUBSCRIBE carries at most one selector")
+    return found[0] if found else ""
+
+
+def read_request(request: Request, properties: Properties, options: DoorOptions) -> Subscription | Refusal:
+    """The subscription that a request asks for, or why it cannot be one."""
+    if request.filter.startswith("$share/"):
+        return Refusal(Reason.SHARED_NOT_SUPPORTED, "shared subscriptions are not available")
+    try:
+        _check_size(request.filter, options)
+        pattern = Pattern.parse(request.filter)
+    except BadPattern as error:
+        return Refusal(Reason.FILTER_INVALID, str(error))
+    try:
+        selector = selector_of(properties)
+        pattern = Pattern.parse(request.filter, selector) if selector else pattern
+    except BadPattern as error:
+        return Refusal(Reason.IMPLEMENTATION_ERROR, str(error))
+    identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
+    return Subscription(request.filter, pattern, min(request.qos, 1), request.no_local, identifier)
+
+
+def _check_size(topic_filter: str, options: DoorOptions) -> None:
+    if len(topic_filter.encode()) > options.topic_bytes_max:
+        raise BadPattern(f"a filter has at most {options.topic_bytes_max} bytes")
+    if topic_filter.count("/") >= options.topic_levels_max:
+        raise BadPattern(f"a filter has at most {options.topic_levels_max} levels")

@@ -164,14 +164,15 @@ def _arithmetic(sign: str, left: Value | None, right: Value | None) -> Value | N
         return None
     if sign == "/" and isinstance(right, Number) and right.value == 0:
         return None
-    if sign in "+*" and _rank(left) > _rank(right):
+    if sign in "+*" and _rank(left, sign) > _rank(right, sign):
         left, right = right, left
     return Arithmetic(sign, left, right)
 
 
-def _rank(value: Value) -> tuple[bool, bool, str]:
-    """Nested operands first, so that a chain needs no more parentheses than it was written with; literals last."""
-    return not isinstance(value, Arithmetic), isinstance(value, Number), unparse_value(value)
+def _rank(value: Value, sign: str) -> tuple[bool, bool, str]:
+    """A chain of the same kind first, so that no more parentheses are needed than were written; literals last."""
+    chained = isinstance(value, Arithmetic) and value.operator in ("+-" if sign == "+" else "*/")
+    return not chained, isinstance(value, Number), unparse_value(value)
 
 
 def _number(number: Numeric | None) -> Number | None:

@@ -214,18 +214,16 @@ class _Builder(Transformer[Token, _Part]):
         return self.signed(sign, number)
 
     def within(self, value: _Part, paren: Token, *members: _Part) -> _Part:
-        node = In(_value(_in_range(value)), _members(members))
-        return _joined(node, value.at, value, *members)
+        return _in(value, members, negated=False)
 
     def not_within(self, value: _Part, paren: Token, *members: _Part) -> _Part:
-        return _negated(self.within(value, paren, *members), value.at)
+        return _in(value, members, negated=True)
 
     def like(self, value: _Part, pattern: Token, escape: Token | None = None) -> _Part:
-        node = Like(_name(value, "LIKE"), _like_pattern(pattern, escape))
-        return _joined(node, value.at, value, _Part(node, value.at))
+        return _like(value, pattern, escape, negated=False)
 
     def not_like(self, value: _Part, pattern: Token, escape: Token | None = None) -> _Part:
-        return _negated(self.like(value, pattern, escape), value.at)
+        return _like(value, pattern, escape, negated=True)
 
     def missing(self, value: _Part) -> _Part:
         return _joined(IsNull(_name(value, "IS NULL")), value.at, value)
@@ -279,12 +277,21 @@ def _negated(part: _Part, at: int) -> _Part:
     return _joined(Not(part.node), at, part)  # type: ignore[arg-type]
 
 
+def _in(value: _Part, members: tuple[_Part, ...], negated: bool) -> _Part:
+    return _joined(In(_value(_in_range(value)), _members(members), negated), value.at, value, *members)
+
+
 def _members(parts: tuple[_Part, ...]) -> tuple[Number, ...] | tuple[String, ...]:
     numbers = tuple(part.node for part in map(_in_range, parts) if isinstance(part.node, Number))
     strings = tuple(part.node for part in parts if isinstance(part.node, String))
     if numbers and strings:
         raise _Fault("the list after IN must hold either numbers or texts, not both", parts[0].at)
     return numbers or strings
+
+
+def _like(value: _Part, pattern: Token, escape: Token | None, negated: bool) -> _Part:
+    node = Like(_name(value, "LIKE"), _like_pattern(pattern, escape), negated)
+    return _joined(node, value.at, value, _Part(node, value.at))
 
 
 def _like_pattern(token: Token, escape: Token | None) -> str:

@@ -1,0 +1,70 @@
+"""Patterns: one value for equal meaning, errors that subscribers understand, and a check for those from elsewhere."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from tests.model.strategies import conditions, views
+
+from reknit.model.event import Event, Scalar
+from reknit.model.pattern import BadPattern, Pattern
+from reknit.model.selector import BadSelector, evaluate, parse, unparse
+from reknit.model.selector.syntax import Condition
+from reknit.model.topic import BadTopic
+
+
+def test_equal_meaning_is_one_value() -> None:
+    one = Pattern.parse("city/+", "NOT (severity < 3) AND region IN ('us', 'eu')")
+    other = Pattern.parse("city/+", "region in ('eu','us','eu') and 3.0 <= severity")
+    assert one == other
+    assert hash(one) == hash(other)
+    assert str(one) == "city/+ WHERE region IN ('eu', 'us') AND severity >= 3"
+
+
+@pytest.mark.parametrize("selector", ["", "  \n", "TRUE", "1 = 1"])
+def test_a_selector_that_says_nothing_is_none(selector: str) -> None:
+    assert Pattern.parse("a", selector) == Pattern("a")
+    assert str(Pattern.parse("a", selector)) == "a"
+
+
+def test_faults_have_one_ancestor() -> None:
+    with pytest.raises(BadTopic):
+        Pattern.parse("a/#/b", "a = 1")
+    with pytest.raises(BadSelector):
+        Pattern.parse("a", "a = ")
+    assert issubclass(BadTopic, BadPattern)
+    assert issubclass(BadSelector, BadPattern)
+    assert issubclass(BadPattern, ValueError)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [Pattern("a#"), Pattern("a", "1 < a"), Pattern("a", "TRUE"), Pattern("a", "((("), Pattern("a", " "), Pattern("")],
+)
+def test_a_pattern_from_elsewhere_must_be_canonical(pattern: Pattern) -> None:
+    with pytest.raises(BadPattern):
+        pattern.check()
+
+
+@given(conditions)
+def test_what_parse_makes_passes_the_check(condition: Condition) -> None:
+    pattern = Pattern.parse("a/#", unparse(condition))
+    pattern.check()
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(pattern), type=Pattern) == pattern
+
+
+@given(conditions, views)
+def test_it_matches_by_topic_and_content(condition: Condition, view: dict[str, Scalar]) -> None:
+    pattern = Pattern.parse("a/#", unparse(condition))
+    assert not pattern.matches(Event("b", attributes=view))
+    assert pattern.matches(Event("a/b", attributes=view)) is (not pattern.selector or _true(pattern.selector, view))
+
+
+def _true(selector: str, view: dict[str, Scalar]) -> bool:
+    return evaluate(parse(selector), view) is True
+
+
+def test_user_properties_are_read_by_what_they_meet() -> None:
+    event = Event("a", properties=(("n", "1"), ("n", "7")), attributes={"zone": "x"})
+    assert Pattern.parse("a", "n >= 3 AND n = '7' AND zone = 'x'").matches(event)

@@ -1,0 +1,155 @@
+"""One broker, and a chain of three, beside mosquitto under the same load.
+
+Owns: which loads are offered, and how two brokers are compared. Must not know: how a load is made (``generator``) or a
+broker started (``peers``).
+
+A shared machine is never equally fast for long, so the brokers take turns within each round, and what counts is the
+median of the rounds' ratios, not a ratio of two medians. The order within a round changes each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from bench.generator import Load, Result
+from bench.peers import Missing, Peer, find_mosquitto, mosquitto, mosquitto_chain, reknit, reknit_chain, relay
+from bench.rows import INFORMATION, Row
+
+__all__ = ["run"]
+
+MOSQUITTO = "mosquitto = 1"
+LOAD_S_MAX = 60.0
+CHAIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    measure: str
+    at_least: float
+    load: Load
+
+
+def _load(**changes: int) -> Load:
+    return replace(Load(0, 0), **changes)
+
+
+ONE_TO_ONE = Scenario("1 publisher to 1 subscriber, QoS 0, 100 B, 2,000 in flight", 2.0, _load())
+ONE_IN_FLIGHT = Scenario("the same, one in flight", 0.8, _load(window=1))
+FAN_OUT = Scenario("1 publisher to 20 subscribers, QoS 0 (deliveries)", 5.0, _load(subscribers=20))
+FAN_IN = Scenario("20 publishers to 1 subscriber, QoS 0", 1.5, _load(publishers=20))
+QOS_1 = Scenario("1 publisher to 1 subscriber, QoS 1, 100 in flight", INFORMATION, _load(qos=1, window=100))
+CHAINED = Scenario("chain of three brokers, QoS 0, 2,000 in flight", 1.0, _load())
+TRACED = Scenario("1 publisher to 1 subscriber, trace on", INFORMATION, _load())
+HEADROOM = Scenario("load generator: what it can offer, 1 to 1", INFORMATION, _load())
+
+SINGLE = (ONE_TO_ONE, ONE_IN_FLIGHT, FAN_OUT, FAN_IN, QOS_1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    rounds: int
+    measure_s: float
+
+
+def run(quick: bool = False) -> list[Row]:
+    """All rows; those that need mosquitto say so where there is none."""
+    pace = _Pace(1, 0.5) if quick else _Pace(5, 1.0)
+    with tempfile.TemporaryDirectory(prefix="reknit-bench-") as name:
+        directory = Path(name)
+        try:
+            program, remark = find_mosquitto()
+        except Missing as missing:
+            program, remark = "", str(missing)
+        return [
+            *_single(program, remark, directory, pace),
+            *_chain(program, remark, directory, pace),
+            *_own(directory, pace),
+        ]
+
+
+def _single(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
+    if not program:
+        return [_unmeasured(scenario, MOSQUITTO, remark) for scenario in SINGLE]
+    with _together(reknit(), mosquitto(program, directory)) as (ours, theirs):
+        return [_compared(scenario, ours, theirs, MOSQUITTO, pace, remark) for scenario in SINGLE]
+
+
+def _chain(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
+    peer = "3 bridged mosquittos = 1"
+    if not program:
+        return [_unmeasured(CHAINED, peer, remark)]
+    with _together(reknit_chain(CHAIN), mosquitto_chain(program, directory, CHAIN)) as (ours, theirs):
+        return [_compared(CHAINED, ours, theirs, peer, pace, remark)]
+
+
+def _own(directory: Path, pace: _Pace) -> list[Row]:
+    with _together(reknit("--trace", str(directory / "trace")), reknit(), relay()) as (traced, plain, bare):
+        return [
+            _compared(TRACED, replace(traced, name="trace on"), replace(plain, name="off"), "trace off = 1", pace),
+            _compared(HEADROOM, bare, plain, "reknit = 1", pace),
+        ]
+
+
+@contextlib.contextmanager
+def _together(*peers: contextlib.AbstractContextManager[Peer]) -> Iterator[tuple[Peer, ...]]:
+    with contextlib.ExitStack() as stack:
+        yield tuple(stack.enter_context(peer) for peer in peers)
+
+
+# --- comparing
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    rate: float
+    cpu_us: float
+    """Processor time of the broker for each delivery, in microseconds."""
+
+
+def _compared(scenario: Scenario, ours: Peer, theirs: Peer, peer: str, pace: _Pace, remark: str = "") -> Row:
+    """The row of one scenario. A broker that fails under the load makes a row without a number that says so."""
+    samples: dict[str, list[_Sample]] = {ours.name: [], theirs.name: []}
+    for number in range(pace.rounds):
+        for broker in (ours, theirs) if number % 2 == 0 else (theirs, ours):
+            try:
+                samples[broker.name].append(_measured(scenario.load, broker, pace))
+            except RuntimeError as error:
+                return _unmeasured(scenario, peer, f"{broker.name}: {error}")
+    pairs = zip(samples[ours.name], samples[theirs.name], strict=True)
+    ratios = sorted(mine.rate / other.rate for mine, other in pairs)
+    note = "; ".join([_described(broker.name, samples[broker.name]) for broker in (ours, theirs)])
+    spread = f"rounds {ratios[0]:.2f} to {ratios[-1]:.2f}"
+    notes = [each for each in (note, spread, remark) if each]
+    return Row(scenario.measure, peer, scenario.at_least, median(ratios), "; ".join(notes))
+
+
+def _described(name: str, samples: list[_Sample]) -> str:
+    rate, cpu_us = median(each.rate for each in samples), median(each.cpu_us for each in samples)
+    return f"{name} {rate:,.0f}/s at {cpu_us:.1f} us of CPU"
+
+
+def _measured(load: Load, broker: Peer, pace: _Pace) -> _Sample:
+    """Run the generator as a process of its own. ``RuntimeError`` with its last line if it fails."""
+    whole = replace(
+        load, publish_port=broker.publish_port, subscribe_port=broker.subscribe_port, measure_s=pace.measure_s
+    )
+    before = broker.cpu_s()
+    command = [sys.executable, "-m", "bench.generator", json.dumps(asdict(whole))]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LOAD_S_MAX, check=False)
+    if ran.returncode:
+        raise RuntimeError(ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else "the load ended early")
+    result = Result(**json.loads(ran.stdout))
+    return _Sample(result.rate, (broker.cpu_s() - before) / result.received * 1e6)
+
+
+def _unmeasured(scenario: Scenario, peer: str, why: str) -> Row:
+    return Row(scenario.measure, peer, scenario.at_least, math.nan, why)

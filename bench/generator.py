@@ -94,8 +94,8 @@ _ID_AT = 2 + 2 + len(TOPIC)
 # --- clients
 
 
-def _open(port: int, name: str) -> socket.socket:
-    link = socket.create_connection(("127.0.0.1", port), timeout=SILENCE_S_MAX)
+def _open(port: int, name: str, stack: contextlib.ExitStack) -> socket.socket:
+    link = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SILENCE_S_MAX))
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _ask(link, _connect(name), b"\x20\x02\x00\x00")
     return link
@@ -110,8 +110,8 @@ def _ask(link: socket.socket, packet: bytes, answer: bytes) -> None:
         raise LoadFailed(f"the broker answered {packet[:1].hex()} with {found.hex()!r}, not {answer.hex()!r}")
 
 
-def _subscriber(load: Load, number: int) -> socket.socket:
-    link = _open(load.subscribe_port, f"s{number}")
+def _subscriber(load: Load, number: int, stack: contextlib.ExitStack) -> socket.socket:
+    link = _open(load.subscribe_port, f"s{number}", stack)
     _ask(link, _subscribe(load.qos), b"\x90\x03\x00\x01" + bytes((load.qos,)))
     # A time limit inside the kernel: Python's own would cost a second system call for each read.
     link.settimeout(None)
@@ -119,8 +119,8 @@ def _subscriber(load: Load, number: int) -> socket.socket:
     return link
 
 
-def _publisher(load: Load, number: int) -> socket.socket:
-    link = _open(load.publish_port, f"p{number}")
+def _publisher(load: Load, number: int, stack: contextlib.ExitStack) -> socket.socket:
+    link = _open(load.publish_port, f"p{number}", stack)
     link.setblocking(False)
     return link
 
@@ -157,10 +157,10 @@ def _drained(poller: select.poll, links: list[socket.socket], wait_s: float) -> 
 class _Session:
     """One load under way. Bytes are counted, not messages; at the end they have to come out even."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: Load, stack: contextlib.ExitStack) -> None:
         self.load = load
-        self.subscribers = [_subscriber(load, number) for number in range(load.subscribers)]
-        self.publishers = [_publisher(load, number) for number in range(load.publishers)]
+        self.subscribers = [_subscriber(load, number, stack) for number in range(load.subscribers)]
+        self.publishers = [_publisher(load, number, stack) for number in range(load.publishers)]
         self.size = len(_publish(load.qos))
         ids = range(1, PACKET_IDS + 1) if load.qos else (0,) * (load.window + 1)
         self.block = memoryview(b"".join(map(_publish, ids)))
@@ -236,17 +236,15 @@ class _Session:
     def half_sent(self) -> Iterator[int]:
         return (number for number, sent in enumerate(self.sent) if sent % self.size)
 
-    def close(self) -> None:
+    def take_leave(self) -> None:
         for link in (*self.publishers, *self.subscribers):
-            with contextlib.suppress(OSError):  # a broker that has gone already is not our business any more
-                link.send(_DISCONNECT)
-            link.close()
+            link.send(_DISCONNECT)
 
 
 def offer(load: Load) -> Result:
     """Offer the load and say how much came through per second. ``LoadFailed`` if anything was lost."""
-    session = _Session(load)
-    try:
+    with contextlib.ExitStack() as stack:
+        session = _Session(load, stack)
         if not load.qos:
             _await_route(session.publishers[0], session.subscribers, _publish(0))
         _pump(session, load.warm_s)
@@ -254,9 +252,8 @@ def offer(load: Load) -> Result:
         _pump(session, load.measure_s)
         rate = (sum(session.received) - before) / session.size / (time.perf_counter() - began)
         _finish(session)
+        session.take_leave()
         return Result(rate, sum(session.sent) // session.size, sum(session.received) // session.size)
-    finally:
-        session.close()
 
 
 def _pump(session: _Session, length_s: float) -> None:

@@ -5,6 +5,7 @@ are drawn once, and both take them in the order in which their events happen, so
 simpy a timer is a process that yields timeouts, which is how one writes for it.
 
 Time is processor time: nothing here waits, and on a shared machine the clock on the wall would measure the neighbours.
+What remains of them (caches, memory) can only slow a round down, so of the alternating rounds each one's best counts.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def run(quick: bool = False) -> list[Row]:
     for _ in range(rounds):
         ours.append(_rate(_with_kernel, delays, events / TIMERS))
         theirs.append(_rate(_with_simpy, delays, events / TIMERS))
-    ratio = median(mine / other for mine, other in zip(ours, theirs, strict=True))
-    note = f"kernel {median(ours):,.0f}/s; simpy {median(theirs):,.0f}/s; {TIMERS:,} timers"
-    return [Row("simulation kernel, events per second", "simpy = 1", 2.0, ratio, note)]
+    best, middle = max(ours) / max(theirs), median(ours) / median(theirs)
+    note = f"kernel {max(ours):,.0f}/s; simpy {max(theirs):,.0f}/s; best of {rounds} rounds, medians give {middle:.2f}"
+    return [Row("simulation kernel, events per second", "simpy = 1", 2.0, best, note)]
 
 
 def _rate(workload: _Workload, delays: list[float], until: float) -> float:

@@ -30,10 +30,11 @@ _COLOURS = {"ok": "green", "below": "red", "not measured": "yellow", "informatio
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 if a row is below its bar or a program failed."""
     chosen = _parser().parse_args(arguments)
-    rows: list[Row] = []
-    for name in chosen.names or PROGRAMS:
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        rows += _run(name, chosen.quick)
+    unknown = [name for name in chosen.names if name not in PROGRAMS]
+    if unknown:
+        print(f"bench: there is no program {unknown[0]!r}; there are {', '.join(PROGRAMS)}", file=sys.stderr)
+        return 2
+    rows, failed = _run(chosen.names or PROGRAMS, chosen.quick)
     document = {"machine": _machine(), "quick": chosen.quick, "rows": [_plain(row) for row in rows]}
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(document, indent=2))
     else:
         _print(rows)
-    return int(any(row.verdict == "below" for row in rows))
+    return int(failed or any(row.verdict == "below" for row in rows))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,16 +53,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(name: str, quick: bool) -> list[Row]:
-    """One program's rows. A program that fails must not take the others' rows with it."""
-    if name not in PROGRAMS:
-        raise SystemExit(f"bench: there is no program {name!r}; there are {', '.join(PROGRAMS)}")
-    try:
-        found: list[Row] = importlib.import_module(f"bench.{name}").run(quick)
-        return found
-    except Exception as error:
-        traceback.print_exc()
-        return [Row(f"bench.{name}", "", INFORMATION, math.nan, f"it failed: {type(error).__name__}: {error}")]
+def _run(names: Sequence[str], quick: bool) -> tuple[list[Row], bool]:
+    """The rows of all programs, and whether one failed; that must not take the others' rows with it."""
+    rows: list[Row] = []
+    failed = False
+    for name in names:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        try:
+            rows += importlib.import_module(f"bench.{name}").run(quick)
+        except Exception as error:
+            traceback.print_exc()
+            failed = True
+            rows.append(Row(f"bench.{name}", "", INFORMATION, math.nan, f"{type(error).__name__}: {error}"))
+    return rows, failed
 
 
 def _plain(row: Row) -> dict[str, object]:

@@ -27,6 +27,7 @@ from bench.rows import INFORMATION, Row
 __all__ = ["run"]
 
 MOSQUITTO = "mosquitto = 1"
+MOSQUITTOS = "3 bridged mosquittos = 1"
 LOAD_S_MAX = 60.0
 CHAIN = 3
 
@@ -84,11 +85,10 @@ def _single(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row
 
 
 def _chain(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
-    peer = "3 bridged mosquittos = 1"
     if not program:
-        return [_unmeasured(CHAINED, peer, remark)]
+        return [_unmeasured(CHAINED, MOSQUITTOS, remark)]
     with _together(reknit_chain(CHAIN), mosquitto_chain(program, directory, CHAIN)) as (ours, theirs):
-        return [_compared(CHAINED, ours, theirs, peer, pace, remark)]
+        return [_compared(CHAINED, ours, theirs, MOSQUITTOS, pace, remark)]
 
 
 def _own(directory: Path, pace: _Pace) -> list[Row]:

@@ -14,10 +14,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil  # type: ignore[import-untyped]
 
@@ -68,32 +70,36 @@ def free_ports(count: int) -> list[int]:
 @contextlib.contextmanager
 def _running(name: str, commands: list[list[str]], ports: list[int]) -> Iterator[Peer]:
     """Run the commands; the first is where one publishes, the last where one subscribes. ``ports`` are their doors."""
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
+    with contextlib.ExitStack() as stack:
+        processes: list[subprocess.Popen[bytes]] = []
         for command, port in zip(commands, ports, strict=True):
-            processes.append(_start(command))
-            _await_door(name, processes[-1], port)
+            errors = stack.enter_context(tempfile.TemporaryFile())
+            processes.append(_start(command, errors))
+            stack.callback(_end, processes[-1])
+            _await_door(name, processes[-1], port, errors)
         yield Peer(name, ports[0], ports[-1], tuple(processes))
-    finally:
-        for process in processes:
-            _end(process)
 
 
-def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=_ROOT
-    )
+def _start(command: list[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    null = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=null, stdout=null, stderr=errors, cwd=_ROOT)
 
 
-def _await_door(name: str, process: subprocess.Popen[bytes], port: int) -> None:
+def _await_door(name: str, process: subprocess.Popen[bytes], port: int, errors: IO[bytes]) -> None:
     end = time.monotonic() + START_S_MAX
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise Missing(f"{name} ended at once, with exit code {process.returncode}")
+            raise Missing(f"{name} ended at once: {_last_line(errors)} (exit code {process.returncode})")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
             return
         time.sleep(0.05)
     raise Missing(f"{name} did not open its door within {START_S_MAX:.0f} s")
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it did not say why"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -182,12 +182,12 @@ class Door:
     def _take(self, connection: Connection, packet: Publish) -> Event | None:
         """The event of a PUBLISH that is not plain, acknowledged; ``None`` where it is refused alone."""
         check_publish(packet, connection.version)
-        fault = topic_fault(packet.topic, self._options)
+        fault = None if packet.topic in self._topics_open else topic_fault(packet.topic, self._options)
         if packet.qos:
             connection.unanswered += 1
             if connection.version == V5_0 and connection.unanswered > self._options.receive_maximum:
                 raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "too many messages without an acknowledgement")
-            self._outbox.send(connection, packets.Puback(packet.packet_id, fault or 0))
+            self._outbox.acknowledge(connection, packet.packet_id, fault or 0)
         if fault is not None:
             self.counters.refused[fault.name] += 1
             return None

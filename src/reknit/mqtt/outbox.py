@@ -16,10 +16,12 @@ from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
 from reknit.mqtt.options import DoorCounters, Output
 from reknit.mqtt.outgoing import Copies
-from reknit.mqtt.packets import V3_1_1, Packet
+from reknit.mqtt.packets import V3_1_1, Packet, Puback
 from reknit.mqtt.session import Connection, Message, Session
 
 __all__ = ["Outbox"]
+
+_PUBACK_HEAD = b"\x40\x02"
 
 
 class Outbox:
@@ -54,6 +56,14 @@ class Outbox:
         self._counters.sent[type(packet).__name__] += 1
         self.write(connection, wire)
         return True
+
+    def acknowledge(self, connection: Connection, packet_id: int, reason: int) -> None:
+        """Write a PUBACK. A success has the same four bytes in both versions, which no client can find too large."""
+        if reason:
+            self.send(connection, Puback(packet_id, reason))
+            return
+        self._counters.sent["Puback"] += 1
+        self.write(connection, _PUBACK_HEAD + packet_id.to_bytes(2, "big"))
 
     def write(self, connection: Connection, wire: bytes) -> None:
         if connection.closing:

@@ -63,7 +63,7 @@ class _Pace:
 
 def run(quick: bool = False) -> list[Row]:
     """All rows; those that need mosquitto say so where there is none."""
-    pace = _Pace(1, 0.5) if quick else _Pace(5, 1.0)
+    pace = _Pace(1, 0.5) if quick else _Pace(9, 0.6)
     with tempfile.TemporaryDirectory(prefix="reknit-bench-") as name:
         directory = Path(name)
         try:

@@ -204,7 +204,7 @@ class Door:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "the first packet is no CONNECT")
             self._connect(connection, packet, commands, now)
         elif isinstance(packet, packets.Puback):
-            if session.inflight.pop(packet.packet_id, None) is not None:
+            if session.acknowledged(packet.packet_id):
                 self._outbox.pump(session)
         elif isinstance(packet, packets.Pingreq):
             self._outbox.send(connection, packets.Pingresp())
@@ -222,6 +222,7 @@ class Door:
     # --- beginnings
 
     def _connect(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
+        connection.packet_bytes_max = integer(packet.properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
         check_connect(packet, self._options)
         client = packet.client_id or f"auto-{self._rng.getrandbits(64):016x}"
         self._make_way(client, packet, commands, now)
@@ -331,7 +332,8 @@ class Door:
         code = error.reason if version == V5_0 else return_code(error.reason)
         if version and code is not None:
             why = _reason_string(error.why) if version == V5_0 else ()
-            self._outbox.send(connection, packets.Connack(False, code, why), version)
+            if not self._outbox.send(connection, packets.Connack(False, code, why), version):
+                self._outbox.send(connection, packets.Connack(False, code), version)
         self._outbox.close(connection)
         self._hang_up(connection, commands, now)
 

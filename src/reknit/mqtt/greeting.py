@@ -12,7 +12,10 @@ from reknit.mqtt.properties import Properties, PropertyId, Value, integer, text
 from reknit.mqtt.reasons import ProtocolError, Reason
 from reknit.mqtt.session import PACKET_IDS, Connection
 
-__all__ = ["accept_connect", "check_connect", "connack_properties", "session_expiry_s"]
+__all__ = ["CLIENT_PACKET_BYTES_MIN", "accept_connect", "check_connect", "connack_properties", "session_expiry_s"]
+
+CLIENT_PACKET_BYTES_MIN = 64
+"""A client that takes no packet of this size could not even be greeted."""
 
 _KEEP_ALIVE_FACTOR = 1.5
 """How many keep alive intervals a client may be silent."""
@@ -22,6 +25,10 @@ def check_connect(packet: Connect, options: DoorOptions) -> None:
     """Refuse a CONNECT that asks for what cannot be given."""
     if text(packet.properties, PropertyId.AUTHENTICATION_METHOD) is not None:
         raise ProtocolError(Reason.BAD_AUTHENTICATION_METHOD, "enhanced authentication is not available")
+    if 0 < integer(packet.properties, PropertyId.MAXIMUM_PACKET_SIZE, 0) < CLIENT_PACKET_BYTES_MIN:
+        raise ProtocolError(
+            Reason.PACKET_TOO_LARGE, f"a client must take packets of {CLIENT_PACKET_BYTES_MIN} bytes, as a CONNACK is"
+        )
     if len(packet.client_id.encode()) > options.client_id_bytes_max:
         raise ProtocolError(
             Reason.CLIENT_ID_NOT_VALID, f"a client identifier has at most {options.client_id_bytes_max} bytes"
@@ -55,7 +62,6 @@ def accept_connect(connection: Connection, packet: Connect) -> None:
     properties = packet.properties
     connection.version = packet.version
     connection.silence_s_max = packet.keep_alive_s * _KEEP_ALIVE_FACTOR
-    connection.packet_bytes_max = integer(properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
     connection.receive_maximum = integer(properties, PropertyId.RECEIVE_MAXIMUM, PACKET_IDS)
     connection.problem_information = bool(integer(properties, PropertyId.REQUEST_PROBLEM_INFORMATION, 1))
     if packet.will is not None:

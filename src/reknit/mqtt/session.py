@@ -127,10 +127,9 @@ class Session:
         """A packet identifier, its message and whether it is repeated, if the client may be sent one more."""
         if not self.open:
             return None
-        while self.again:
+        if self.again:
             ident = self.again.popleft()
-            if ident in self.inflight:  # an acknowledgement may have come before the repetition
-                return ident, self.inflight[ident], True
+            return ident, self.inflight[ident], True
         if not self.waiting:
             return None
         message = self.waiting.popleft()
@@ -156,6 +155,14 @@ class Session:
         self._next_id = ident
         self.inflight[ident] = message
         return ident
+
+    def acknowledged(self, ident: int) -> bool:
+        """The client has taken a message; whether there was one."""
+        if self.inflight.pop(ident, None) is None:
+            return False
+        if ident in self.again:  # taken on a former connection, before it was repeated on this one
+            self.again.remove(ident)
+        return True
 
     def remember(self, events: list[Event]) -> None:
         """Keep events of this client's own, since one of its subscriptions may have to pass them by."""

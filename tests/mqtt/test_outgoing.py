@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from reknit.model.event import Event
+from reknit.mqtt.outgoing import Copies, event_properties
+from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Publish
+from reknit.mqtt.parser import TOPICS_CACHED_MAX, Parser
+from reknit.mqtt.properties import PropertyId, integers, pairs, text
+
+
+def read(wire: bytes, version: int) -> Packet:
+    (packet,) = Parser(version=version).feed(wire)
+    return packet
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_plain_copies_are_made_once(version: int) -> None:
+    copies = Copies(Event("t", b"x"), {})
+    wire = copies.plain(version)
+    assert read(wire, version) == Publish("t", b"x")
+    assert (copies.plain4 if version == V3_1_1 else copies.plain5) is wire
+
+
+def test_copies_of_qos_1() -> None:
+    copies = Copies(Event("t", b"x", qos=1), {})
+    assert read(copies.wire(V3_1_1, (), 7), V3_1_1) == Publish("t", b"x", 1, 7)
+    assert read(copies.wire(V5_0, (), 7, again=True), V5_0) == Publish("t", b"x", 1, 7, dup=True)
+
+
+def test_attributes_properties_content_type_and_identifiers_travel() -> None:
+    event = Event("t", b"x", {"n": 1, "f": 0.5, "b": True}, (("k", "v"), ("k", "w")), {"derived": 1}, 0, "text/plain")
+    packet = read(Copies(event, {}).wire(V5_0, (3, 4)), V5_0)
+    assert isinstance(packet, Publish)
+    assert integers(packet.properties, PropertyId.SUBSCRIPTION_ID) == (3, 4)
+    assert text(packet.properties, PropertyId.CONTENT_TYPE) == "text/plain"
+    types = ("reknit-types", '{"n":"i","f":"f","b":"b"}')
+    assert pairs(packet.properties) == [("k", "v"), ("k", "w"), ("n", "1"), ("f", "0.5"), ("b", "true"), types]
+
+
+def test_a_plain_event_has_no_properties() -> None:
+    assert event_properties(Event("t", b"x", derived={"n": 1})) == ()
+
+
+@pytest.mark.parametrize("event", [Event("x" * 70_000), Event("a\0b")])
+def test_an_event_without_bytes_gives_none(event: Event) -> None:
+    assert Copies(event, {}).plain(V3_1_1) == b""
+    assert Copies(event, {}).wire(V5_0, (), 1) == b""
+
+
+def test_the_cache_of_topics_is_bounded() -> None:
+    topics: dict[str, bytes] = {}
+    for number in range(TOPICS_CACHED_MAX + 10):
+        Copies(Event(f"t/{number}"), topics).plain(V3_1_1)
+    assert 0 < len(topics) <= TOPICS_CACHED_MAX

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+import msgspec
+
 from reknit.model.topic import TOPIC_BYTES_MAX, TOPIC_LEVELS_MAX
 from reknit.mqtt.parser import FIRST_PACKET_BYTES_MAX, PACKET_BYTES_MAX
 
@@ -78,8 +80,7 @@ class DoorCounters:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True, gc=False):
     """For one socket: write ``data`` in one go, then close it if ``close``."""
 
     conn: int

@@ -130,9 +130,9 @@ class Outbox:
             self._publish(connection, copies, identifiers)
 
     def _deliver_surely(self, session: Session, message: Message, copies: Copies) -> None:
-        """QoS 1: at once if the window is open and nothing waits, else behind what waits."""
+        """QoS 1: at once if the window is open, since then nothing waits; else behind what waits."""
         connection = session.connection
-        if connection is None or session.waiting or not session.open:
+        if connection is None or not session.open:
             if not session.wait(message):
                 self._counters.dropped["queue full"] += 1
             return

@@ -59,7 +59,6 @@ class Connection:
     """Whether the client wants to read reasons."""
     will: Event | None = None
     will_delay_s: int = 0
-    expiry_s_asked: int = 0
 
 
 class Session:

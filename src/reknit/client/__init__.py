@@ -1,0 +1,35 @@
+"""The Python client: ``async with reknit.connect(...) as client``.
+
+async with reknit.connect("127.0.0.1", 1883) as client:
+    async with client.subscribe("city/+/traffic", where="severity >= 3") as events:
+        await client.publish("city/berlin/traffic", b"jam", severity=4, region="eu")
+        async for event in events:
+            print(event.topic, event.attributes["severity"], event.payload)
+"""
+
+from reknit.client.connection import Client, connect
+from reknit.client.errors import (
+    BadAttribute,
+    BadPattern,
+    ClientError,
+    ConnectFailed,
+    Disconnected,
+    FellBehind,
+    Refused,
+)
+from reknit.client.event import Event
+from reknit.client.subscription import Subscription
+
+__all__ = [
+    "BadAttribute",
+    "BadPattern",
+    "Client",
+    "ClientError",
+    "ConnectFailed",
+    "Disconnected",
+    "Event",
+    "FellBehind",
+    "Refused",
+    "Subscription",
+    "connect",
+]

@@ -1,0 +1,65 @@
+"""What a subscriber gets, and how it looks on the wire.
+
+Owns: the map between Python values and MQTT user properties, at a client. Must not know: connections. A value that a
+Python client published comes back as the same value; a user property of any other client is text, and stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paho.mqtt.client import MQTTMessage
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from reknit.model.event import Attributes, Scalar, check_attributes, from_properties, to_properties
+from reknit.model.event import Event as ModelEvent
+
+__all__ = ["Event", "from_message", "publish_properties", "subscription_ids", "to_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, as a subscriber sees it."""
+
+    topic: str
+    payload: bytes
+    attributes: Mapping[str, Scalar] = field(default_factory=dict)
+    qos: int = 0
+    content_type: str = ""
+
+
+def publish_properties(attributes: Mapping[str, Scalar], content_type: str) -> Properties | None:
+    """The properties of a PUBLISH, if it needs any. ``BadAttribute`` if a value cannot be an attribute."""
+    pairs = to_properties(check_attributes(attributes))
+    if not pairs and not content_type:
+        return None
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+    if pairs:
+        properties.UserProperty = pairs
+    if content_type:
+        properties.ContentType = content_type
+    return properties
+
+
+def from_message(message: MQTTMessage) -> Event:
+    typed, rest = from_properties(_pairs(message))
+    attributes: Attributes = {**dict(rest), **typed}
+    content_type = str(getattr(message.properties, "ContentType", ""))
+    return Event(message.topic, bytes(message.payload), attributes, message.qos, content_type)
+
+
+def to_model(message: MQTTMessage) -> ModelEvent:
+    """The event as patterns see it, untyped properties still apart from typed attributes."""
+    typed, rest = from_properties(_pairs(message))
+    return ModelEvent(message.topic, bytes(message.payload), attributes=typed, properties=rest)
+
+
+def subscription_ids(message: MQTTMessage) -> list[int]:
+    """The identifiers of the subscriptions that the broker sent it for; none if it does not use them."""
+    return list(getattr(message.properties, "SubscriptionIdentifier", ()))
+
+
+def _pairs(message: MQTTMessage) -> list[tuple[str, str]]:
+    return list(getattr(message.properties, "UserProperty", ()))

@@ -1,0 +1,143 @@
+"""The operator's door: HTTP with JSON, on the broker's own loop and on loopback.
+
+Owns: the paths, and what they say. Must not know: how a change of the overlay is made; it asks the core and waits for
+the reply. Every answer is a JSON object; a refusal is 409 with the reason under ``error``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from reknit.live.address import parse_address
+from reknit.live.config import check_name
+from reknit.live.driver import Driver
+from reknit.live.errors import ConfigError
+
+__all__ = ["About", "AdminServer", "admin_app"]
+
+BODY_BYTES_MAX = 64 << 10
+CLOSE_S_MAX = 1
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a broker says of itself."""
+
+    name: str
+    incarnation: int
+    pid: int
+    mqtt: str
+    listen: str
+    admin: str
+
+
+class LinkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    peer: str
+    address: str
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return msgspec.json.encode(content)
+
+
+def admin_app(driver: Driver, about: About) -> Starlette:
+    admin = _Admin(driver, about)
+    return Starlette(
+        routes=[
+            Route("/healthz", admin.health),
+            Route("/readyz", admin.readiness),
+            Route("/topology", admin.topology),
+            Route("/table", admin.table),
+            Route("/counters", admin.counters),
+            Route("/links", admin.add_link, methods=["POST"]),
+            Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
+        ]
+    )
+
+
+class _Admin:
+    def __init__(self, driver: Driver, about: About) -> None:
+        self._driver = driver
+        self._about = about
+
+    async def health(self, request: Request) -> Response:
+        return Json({"name": self._about.name, "alive": True})
+
+    async def readiness(self, request: Request) -> Response:
+        """Ready once every neighbour's link is up; the listeners were, before this door opened."""
+        waiting = self._driver.waiting_for()
+        body = {"name": self._about.name, "ready": not waiting, "waiting_for": waiting}
+        return Json(body, status_code=503 if waiting else 200)
+
+    async def topology(self, request: Request) -> Response:
+        return Json({**msgspec.to_builtins(self._about), "neighbours": self._driver.broker.table()["neighbours"]})
+
+    async def table(self, request: Request) -> Response:
+        return Json({"name": self._about.name, **self._driver.broker.table()})
+
+    async def counters(self, request: Request) -> Response:
+        return Json(self._driver.count())
+
+    async def add_link(self, request: Request) -> Response:
+        try:
+            wanted = msgspec.json.decode(await _body(request), type=LinkRequest)
+            check_name(wanted.peer, "peer")
+            parse_address(wanted.address)
+        except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
+            return Json({"error": str(error)}, status_code=400)
+        return await self._answer(self._driver.add_link(wanted.peer, wanted.address))
+
+    async def remove_link(self, request: Request) -> Response:
+        return await self._answer(self._driver.remove_link(request.path_params["peer"]))
+
+    async def _answer(self, outcome: Any) -> Response:
+        try:
+            error = await outcome
+        except TimeoutError:
+            return Json({"error": "no reply in time; the outcome is open"}, status_code=504)
+        return Json({"error": error}, status_code=409) if error else Json({"done": True})
+
+
+async def _body(request: Request) -> bytes:
+    """The request's body, cut off at the bound, where it can be no valid JSON any more."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_BYTES_MAX:
+            raise ConfigError(f"a request of more than {BODY_BYTES_MAX} bytes")
+    return body
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the process's; this is one of its parts."""
+        yield
+
+
+class AdminServer:
+    """Serves an app on a socket that listens already, as a task of the running loop."""
+
+    def __init__(self, app: Starlette, sock: socket.socket) -> None:
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=CLOSE_S_MAX
+        )
+        self._server = _Server(config)
+        self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
+
+    async def close(self) -> None:
+        self._server.should_exit = True
+        await self._task

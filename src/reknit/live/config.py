@@ -1,0 +1,275 @@
+"""The configuration of a broker or of a network: one TOML file, read strictly.
+
+Owns: every key that a file can hold, its default and its bounds, and the one line that says what is wrong with a file.
+Must not know: how a broker is run. An unknown key is an error, since a misspelt bound that is silently ignored is
+worse than none.
+
+Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]`` and ``[bounds]``. A broker's file adds
+``[broker]`` and ``[neighbours]``; a network's file adds ``[network]``, or ``[[broker]]`` and ``[[link]]``.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from reknit.core.broker import BrokerOptions
+from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
+from reknit.live.address import parse_address
+from reknit.live.errors import ConfigError
+from reknit.mqtt.options import DoorOptions
+
+__all__ = [
+    "Bounds",
+    "BrokerFile",
+    "BrokerSection",
+    "LinkSection",
+    "MqttSection",
+    "NetworkFile",
+    "NetworkSection",
+    "Settings",
+    "TraceSection",
+    "check_name",
+    "convert_network",
+    "door_options",
+    "network_edges",
+    "parse_settings",
+    "read_broker_file",
+    "read_network_file",
+]
+
+BROKERS_MAX = 1000
+FILE_BYTES_MAX = 1 << 20
+
+ShapeName: TypeAlias = Literal["line", "star", "random"]
+PositiveInt: TypeAlias = Annotated[int, Meta(ge=1)]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+if TYPE_CHECKING:
+    MqttSection = DoorOptions
+else:
+    # The door's own options, key by key, so that there is one list of them; as a struct, so that others are refused.
+    _AT_LEAST_0 = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)]}
+    MqttSection = msgspec.defstruct(
+        "MqttSection",
+        [(each.name, _AT_LEAST_0.get(type(each.default), bool), each.default) for each in fields(DoorOptions)],
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def door_options(section: MqttSection) -> DoorOptions:
+    """``[mqtt]``, as the door takes it."""
+    return DoorOptions(**msgspec.to_builtins(section))
+
+
+class TraceSection(Struct, forbid_unknown_fields=True, frozen=True):
+    """``[trace]``: where to write what is seen; nothing is written if the directory is empty."""
+
+    directory: str = ""
+
+
+class Bounds(Struct, forbid_unknown_fields=True, frozen=True):
+    """``[bounds]``: what the shell allows its sockets. Reaching one is counted."""
+
+    client_connections_max: PositiveInt = 10_000
+    client_buffer_bytes_max: PositiveInt = 16 << 20
+    """Unsent bytes for one client; beyond that QoS 0 is dropped for it and QoS 1 waits, until it has read most."""
+    client_stall_s_max: Annotated[float, Meta(gt=0)] = 10.0
+    """A client that has stayed beyond that bound for so long is disconnected."""
+    link_connections_max: PositiveInt = 256
+    link_buffer_bytes_max: PositiveInt = 64 << 20
+    """Unsent bytes for one neighbour; beyond that the connection is given up, and the link resumes on a new one."""
+
+
+class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What all brokers of a network share."""
+
+    options: BrokerOptions = msgspec.field(default_factory=BrokerOptions)
+    mqtt: MqttSection = MqttSection()
+    trace: TraceSection = TraceSection()
+    bounds: Bounds = Bounds()
+
+
+class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``[broker]``: one broker; each address is HOST:PORT, and an empty one is chosen or not served."""
+
+    name: str = ""
+    mqtt: str = ""
+    listen: str = ""
+    admin: str = ""
+
+
+class BrokerFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    broker: BrokerSection = BrokerSection()
+    neighbours: dict[str, str] = {}
+    """Name to address; the empty address means that the neighbour dials."""
+
+
+class NetworkSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``[network]``: a network of a shape that has a name."""
+
+    brokers: Annotated[int, Meta(ge=1, le=BROKERS_MAX)] = 3
+    shape: ShapeName = "line"
+    mqtt_base_port: Port = 1883
+    host: str = "127.0.0.1"
+    seed: int = 0
+    """Chooses the links of the shape ``random``."""
+
+
+class LinkSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    a: str
+    b: str
+
+
+class NetworkFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    network: NetworkSection = NetworkSection()
+    broker: list[BrokerSection] = []
+    link: list[LinkSection] = []
+
+    @property
+    def sections(self) -> list[BrokerSection]:
+        """The brokers that are listed; else those that ``[network]`` counts, with MQTT at consecutive ports."""
+        if self.broker:
+            return self.broker
+        network = self.network
+        return [
+            BrokerSection(name=name, mqtt=f"{network.host}:{network.mqtt_base_port + place}")
+            for place, name in enumerate(names(network.brokers))
+        ]
+
+
+# --- reading
+
+_File = TypeVar("_File", bound=Settings)
+
+
+def read_broker_file(path: Path) -> BrokerFile:
+    return _decode(path, BrokerFile)
+
+
+def read_network_file(path: Path) -> NetworkFile:
+    """The file, once it is sure that its links are a forest over brokers that exist."""
+    file = _decode(path, NetworkFile)
+    try:
+        network_edges(file)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return file
+
+
+def parse_settings(text: str) -> Settings:
+    """Settings as JSON, which is how a network hands them to its brokers."""
+    try:
+        return msgspec.json.decode(text, type=Settings)
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"--settings: {_explain(str(error), Settings)}") from None
+
+
+def convert_network(document: dict[str, Any]) -> NetworkFile:
+    """A network's file from plain values, which is how flags are put over a file."""
+    try:
+        return msgspec.convert(document, NetworkFile)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explain(str(error), NetworkFile)) from None
+
+
+def _decode(path: Path, kind: type[_File]) -> _File:
+    try:
+        if path.stat().st_size > FILE_BYTES_MAX:
+            raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
+        return msgspec.toml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {_explain(str(error), kind)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+
+
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
+_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[\.\.\.\]|\[\d+\]")
+
+
+def _explain(error: str, root: type) -> str:
+    """One line: the key, what is wrong with it, and what is allowed there."""
+    found = _ERROR.fullmatch(error)
+    what, path = (found["what"], found["path"] or "") if found else (error, "")
+    here = _type_at(root, path)
+    where = path.lstrip(".").replace("[...]", "") or "top level"
+    if unknown := _UNKNOWN.fullmatch(what):
+        return f"{where}: unknown key {unknown['key']!r}; allowed: {', '.join(sorted(_keys(here)))}"
+    if isinstance(here, msgspec.inspect.LiteralType):
+        return f"{where}: {what}; allowed: {', '.join(map(str, here.values))}"
+    return f"{where}: {what}"
+
+
+def _type_at(root: type, path: str) -> msgspec.inspect.Type | None:
+    here: msgspec.inspect.Type | None = msgspec.inspect.type_info(root)
+    for step in _STEP.finditer(path):
+        if isinstance(here, msgspec.inspect.StructType):
+            here = next((field.type for field in here.fields if field.encode_name == step["name"]), None)
+        elif isinstance(here, msgspec.inspect.ListType):
+            here = here.item_type
+        else:
+            return None
+    return here
+
+
+def _keys(kind: Any) -> list[str]:
+    return [field.encode_name for field in kind.fields] if isinstance(kind, msgspec.inspect.StructType) else []
+
+
+# --- checking
+
+
+def check_name(name: str, what: str = "name") -> str:
+    """A name stands in addresses, file names and tables, so it is kept plain."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{what}: {name!r} is no broker's name (letters, digits, '_', '.', '-'; at most 64)")
+    return name
+
+
+def network_edges(file: NetworkFile) -> list[Edge]:
+    """The links of the network; ``ConfigError`` names the missing broker, or the cycle."""
+    sections = file.sections
+    known = _check_sections(sections)
+    if not file.broker:
+        if file.link:
+            raise ConfigError("[[link]] needs the brokers to be listed under [[broker]]")
+        return shape_edges(file.network.shape, known, random.Random(file.network.seed))
+    for link in file.link:
+        for end in (link.a, link.b):
+            if end not in known:
+                raise ConfigError(f"link {link.a} - {link.b}: there is no broker {end!r}; known: {', '.join(known)}")
+    edges = [(link.a, link.b) for link in file.link]
+    if cycle := find_cycle(edges):
+        raise ConfigError(f"the links form a cycle: {' - '.join(cycle)}")
+    return edges
+
+
+def _check_sections(sections: list[BrokerSection]) -> list[str]:
+    seen: list[str] = []
+    used: dict[str, str] = {}
+    for section in sections:
+        if check_name(section.name, "broker") in seen:
+            raise ConfigError(f"broker: the name {section.name!r} is given twice")
+        seen.append(section.name)
+        for key in ("mqtt", "listen", "admin"):
+            if not (text := getattr(section, key)):
+                continue
+            parse_address(text, f"broker {section.name}: {key}")
+            if text in used:
+                raise ConfigError(f"broker {section.name}: {key}: {text} is already used by {used[text]}")
+            used[text] = f"{section.name}'s {key}"
+    return seen

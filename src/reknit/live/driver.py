@@ -1,0 +1,360 @@
+"""The live shell: one broker and one MQTT door on one asyncio loop.
+
+Owns: turning what sockets bring into inputs, performing the effects in their order, the one alarm, and the trace's
+clock. Must not know: what a frame or a packet means, how a route is found.
+
+Everything happens in *turns*. A turn begins with one read, one alarm or one operator's command; it feeds the core,
+collects what is to be sent, and ends by writing to each socket once. So a burst of a thousand events to one client is
+one system call, and that, not Python, is what a broker costs. A turn never awaits, so it cannot be interrupted.
+
+The core's ``now`` is the machine's monotonic clock. Records leave with the wall clock instead, by an offset that is
+taken once, so that a step of the wall clock cannot turn the order of a broker's own records around.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from reknit.core.io import (
+    Accepted,
+    AddLink,
+    Close,
+    Deliver,
+    Dial,
+    DialFailed,
+    Dialled,
+    Due,
+    Effect,
+    Input,
+    Lost,
+    Observe,
+    Received,
+    RemoveLink,
+    Reply,
+    Send,
+)
+from reknit.live.config import Bounds
+from reknit.live.framing import frame_head
+from reknit.live.links import LinkProtocol, dial
+from reknit.live.mqtt_server import ClientProtocol
+from reknit.trace.records import Record
+
+if TYPE_CHECKING:
+    from reknit.core.broker import Broker
+    from reknit.mqtt.door import Door
+
+__all__ = ["Counters", "Driver", "RecordSink"]
+
+ALARM_S_MIN = 0.001
+"""No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
+REPLY_S_MAX = 30.0
+"""How long an operator's command may take before its caller is told that the outcome is open."""
+
+_log = logging.getLogger("reknit.live")
+
+
+class RecordSink(Protocol):
+    """Where the trace goes; it must return at once."""
+
+    def append(self, records: list[Record]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Counters(msgspec.Struct):
+    """What the shell has counted since it began."""
+
+    clients_accepted: int = 0
+    clients_refused: int = 0
+    clients_paused: int = 0
+    clients_too_slow: int = 0
+    links_accepted: int = 0
+    links_dialled: int = 0
+    links_refused: int = 0
+    links_too_slow: int = 0
+    link_frames_refused: int = 0
+    links_closed: int = 0
+    """Connections that the core did not want any longer: garbage, silence, a stranger, a doubled link."""
+    failures: int = 0
+    """Exceptions that nothing else had handled: each one is a bug, and is logged."""
+    turns: int = 0
+    writes: int = 0
+
+
+class Driver:
+    """Feeds one broker and one door, and performs what they answer. Create it inside the running loop."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        door: Door,
+        *,
+        bounds: Bounds | None = None,
+        trace: RecordSink | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.broker = broker
+        self.door = door
+        self.bounds = bounds or Bounds()
+        self.counters = Counters()
+        self.loop = asyncio.get_running_loop()
+        self.links: dict[int, LinkProtocol] = {}
+        self.clients: dict[int, ClientProtocol] = {}
+        self._trace = trace
+        self._clock = clock
+        self._wall_offset = wall() - clock()
+        self._conns = itertools.count(1)
+        self._requests = itertools.count(1)
+        self._replies: dict[int, asyncio.Future[str]] = {}
+        self._dials: set[asyncio.Task[None]] = set()
+        self._frames: dict[int, list[bytes]] = {}
+        self._closing: list[int] = []
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = float("inf")
+
+    def next_conn(self) -> int:
+        return next(self._conns)
+
+    def start(self) -> None:
+        """The first turn: the core may want to dial, and to be woken."""
+        self._turn(Due())
+
+    def stop(self) -> None:
+        """Cut every connection and forget the alarm. The core is not told: to it, and to its peers, this is a crash."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for task in list(self._dials):
+            task.cancel()
+        for link in list(self.links.values()):
+            link.close()
+        for client in list(self.clients.values()):
+            client.close()
+        if self._trace is not None:
+            self._trace.close()
+
+    # --- clients
+
+    def client_opened(self, client: ClientProtocol) -> bool:
+        if len(self.clients) >= self.bounds.client_connections_max:
+            self.counters.clients_refused += 1
+            client.transport.abort()
+            return False
+        self.counters.clients_accepted += 1
+        self.clients[client.conn] = client
+        now = self._clock()
+        self.door.opened(client.conn, now)
+        self._finish(now)
+        return not client.transport.is_closing()
+
+    def client_received(self, client: ClientProtocol, data: bytes) -> None:
+        now = self._clock()
+        handle = self.broker.handle
+        for command in self.door.received(client.conn, data, now):
+            self._perform(handle(command, now), now)
+        self._finish(now)
+
+    def client_lost(self, client: ClientProtocol) -> None:
+        if self.clients.pop(client.conn, None) is None:
+            return
+        try:
+            now = self._clock()
+            for command in self.door.closed(client.conn, now):
+                self._perform(self.broker.handle(command, now), now)
+            self._finish(now)
+        except Exception:
+            self.failed(f"the end of client connection {client.conn}")
+
+    def client_writable(self, client: ClientProtocol, ready: bool) -> None:
+        now = self._clock()
+        try:
+            self.door.writable(client.conn, ready)
+        except Exception:
+            self.failed(f"client connection {client.conn}, {'resumed' if ready else 'paused'}")
+        self._finish(now)
+
+    # --- links
+
+    def link_opened(self, link: LinkProtocol) -> bool:
+        if len(self.links) >= self.bounds.link_connections_max:
+            self.counters.links_refused += 1
+            link.transport.abort()
+            return False
+        self.links[link.conn] = link
+        if link.peer:
+            self.counters.links_dialled += 1
+            self._turn(Dialled(link.peer, link.conn))
+        else:
+            self.counters.links_accepted += 1
+            self._turn(Accepted(link.conn))
+        return link.conn in self.links
+
+    def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
+        now = self._clock()
+        conn, handle = link.conn, self.broker.handle
+        try:
+            for frame in frames:
+                self._perform(handle(Received(conn, frame), now), now)
+                if conn in self._closing:
+                    break
+                link.accepted()
+        finally:
+            self._finish(now)
+
+    def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
+        if self.links.pop(link.conn, None) is not None and tell:
+            self._turn(Lost(link.conn, reason))
+
+    # --- operators
+
+    async def add_link(self, peer: str, address: str) -> str:
+        """Join two trees; the answer is empty, or says why it was refused."""
+        return await self._operate(lambda request: AddLink(peer, address, request))
+
+    async def remove_link(self, peer: str) -> str:
+        return await self._operate(lambda request: RemoveLink(peer, request))
+
+    async def _operate(self, command: Callable[[int], Input]) -> str:
+        """Feed a command and wait for its reply; ``TimeoutError`` if none comes."""
+        request = next(self._requests)
+        reply: asyncio.Future[str] = self.loop.create_future()
+        self._replies[request] = reply
+        try:
+            self._turn(command(request))
+            return await asyncio.wait_for(reply, REPLY_S_MAX)
+        finally:
+            del self._replies[request]
+
+    # --- looking in
+
+    def waiting_for(self) -> list[str]:
+        """The neighbours without which this broker is not ready."""
+        table = self.broker.table()
+        down = [name for name, link in table["neighbours"].items() if not link["up"]]
+        return sorted({*down, *table["waiting_for"], *table["wanted_links"]})
+
+    def count(self) -> dict[str, Any]:
+        """All counters, by who counts."""
+        shell = {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)}
+        core = {"malformed_frames": self.broker.links.malformed}
+        return {"shell": shell, "mqtt": msgspec.to_builtins(self.door.counters), "core": core}
+
+    # --- a turn
+
+    def failed(self, where: str) -> None:
+        """Log and count the exception in flight. The process goes on: one bad connection is not everybody's."""
+        self.counters.failures += 1
+        _log.exception("unhandled failure: %s", where)
+
+    def _turn(self, each: Input) -> None:
+        now = self._clock()
+        try:
+            self._perform(self.broker.handle(each, now), now)
+        except Exception:
+            self.failed(type(each).__name__)
+        self._finish(now)
+
+    def _perform(self, effects: Iterable[Effect], now: float) -> None:
+        for effect in effects:
+            # The two that every event causes come first, and without the cost of a match.
+            if type(effect) is Deliver:
+                self.door.deliver(effect, now)
+            elif type(effect) is Send:
+                self._frames.setdefault(effect.conn, []).extend((frame_head(effect.frame), effect.frame))
+            else:
+                self._perform_rare(effect)
+
+    def _perform_rare(self, effect: Effect) -> None:
+        match effect:
+            case Observe(records):
+                self._observe(records)
+            case Close(conn):
+                self._closing.append(conn)
+            case Dial(peer, address):
+                self._dial(peer, address)
+            case Reply(request, error):
+                self._reply(request, error)
+
+    def _finish(self, now: float) -> None:
+        """The end of a turn: one write for each socket, then the closes, then the alarm."""
+        self.counters.turns += 1
+        clients = self.clients
+        for output in self.door.output():
+            if (client := clients.get(output.conn)) is None:
+                continue
+            if output.data:
+                client.transport.write(output.data)
+                self.counters.writes += 1
+            if output.close:
+                client.close()
+        if self._frames:
+            self._write_links()
+        if self._closing:
+            self._close_links()
+        self._set_alarm(now)
+
+    def _write_links(self) -> None:
+        frames, self._frames = self._frames, {}
+        for conn, parts in frames.items():
+            if (link := self.links.get(conn)) is not None:
+                link.transport.write(b"".join(parts))
+                self.counters.writes += 1
+
+    def _close_links(self) -> None:
+        closing, self._closing = self._closing, []
+        for conn in closing:
+            if (link := self.links.pop(conn, None)) is not None:
+                self.counters.links_closed += 1
+                link.close()
+
+    def _observe(self, records: list[Record]) -> None:
+        if self._trace is None:
+            return
+        for record in records:
+            record.time += self._wall_offset
+        self._trace.append(records)
+
+    def _reply(self, request: int, error: str) -> None:
+        reply = self._replies.get(request)
+        if reply is not None and not reply.done():
+            reply.set_result(error)
+
+    def _dial(self, peer: str, address: str) -> None:
+        task = self.loop.create_task(self._dialling(peer, address))
+        self._dials.add(task)
+        task.add_done_callback(self._dials.discard)
+
+    async def _dialling(self, peer: str, address: str) -> None:
+        if reason := await dial(self, peer, address):
+            self._turn(DialFailed(peer, reason))
+
+    # --- the alarm
+
+    def _set_alarm(self, now: float) -> None:
+        """Only an earlier deadline moves the alarm: one that comes too early finds nothing to do and sets it anew."""
+        ours, doors = self.broker.deadline(), self.door.deadline()
+        if ours is None or (doors is not None and doors < ours):
+            ours = doors
+        if ours is None or ours >= self._alarm_at:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = ours
+        self._alarm = self.loop.call_later(max(ours - now, ALARM_S_MIN), self._due)
+
+    def _due(self) -> None:
+        self._alarm, self._alarm_at = None, float("inf")
+        now = self._clock()
+        try:
+            for command in self.door.due(now):
+                self._perform(self.broker.handle(command, now), now)
+        except Exception:
+            self.failed("the door's alarm")
+        self._turn(Due())

@@ -1,0 +1,83 @@
+"""The clients' door on TCP: one asyncio protocol for a client's connection.
+
+Owns: the sockets of clients and the bound on what one of them may leave unread. Must not know: MQTT; bytes go to the
+door and come back from it.
+
+A client that reads too slowly never holds up another one: its bytes wait in its own transport. Beyond the bound the
+door is told, and decides what waits and what is dropped; a client that stays there for too long is disconnected and
+counted. Nothing here awaits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from reknit.live.driver import Driver
+
+__all__ = ["CLOSE_S_MAX", "ClientProtocol"]
+
+CLOSE_S_MAX = 1.0
+"""How long a connection that is being closed may take to send what it still holds."""
+
+
+class ClientProtocol(asyncio.Protocol):
+    """One client's connection."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.conn = driver.next_conn()
+        self.transport: asyncio.Transport
+        self.remote = ""
+        self._driver = driver
+        self._open = False
+        self._stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
+        self.remote = str(transport.get_extra_info("peername"))
+        self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
+        self._open = self._driver.client_opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._open:
+            return
+        try:
+            self._driver.client_received(self, data)
+        except Exception:
+            self._driver.failed(f"client connection {self.conn} from {self.remote}")
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        self._driver.counters.clients_paused += 1
+        self._stall = self._driver.loop.call_later(self._driver.bounds.client_stall_s_max, self._stalled)
+        # Called from inside a write, so the turn that wrote must come to its end first.
+        self._driver.loop.call_soon(self._tell, False)
+
+    def resume_writing(self) -> None:
+        self._forget_stall()
+        self._driver.loop.call_soon(self._tell, True)
+
+    def _tell(self, ready: bool) -> None:
+        if self._open:
+            self._driver.client_writable(self, ready)
+
+    def _stalled(self) -> None:
+        self._driver.counters.clients_too_slow += 1
+        self.transport.abort()
+
+    def _forget_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def close(self) -> None:
+        """Close after what was written has left, and hear nothing more from this client."""
+        self._open = False
+        self.transport.close()
+        self._driver.loop.call_later(CLOSE_S_MAX, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open = False
+        self._forget_stall()
+        self._driver.client_lost(self)

@@ -1,0 +1,94 @@
+"""From a network's file to the brokers that will run: every address chosen, every link given to both of its ends.
+
+Owns: which end of a link dials, and the command line of a broker. Must not know: processes.
+
+Of two neighbours the one with the greater name dials and the other one waits, so that a link is never opened from both
+ends at once. Each end knows the other by name, whichever of them dials.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from reknit.core.overlay.shapes import Edge
+from reknit.live.address import Address, free_ports, parse_address, port_is_free
+from reknit.live.config import NetworkFile, Settings, network_edges
+from reknit.live.errors import PortTaken
+
+__all__ = ["NetworkPlan", "PlannedBroker", "broker_command", "dialler", "neighbours_of", "plan_network"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBroker:
+    name: str
+    mqtt: Address
+    listen: Address
+    admin: Address
+
+    @property
+    def admin_url(self) -> str:
+        return f"http://{self.admin}"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPlan:
+    brokers: tuple[PlannedBroker, ...]
+    edges: tuple[Edge, ...]
+    settings: Settings
+
+
+def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
+    """Choose what the file leaves open; ``PortTaken`` if an address that it names is in use."""
+    edges = network_edges(file)
+    sections = file.sections
+    host = file.network.host
+    given = [
+        parse_address(text) for section in sections for text in (section.mqtt, section.listen, section.admin) if text
+    ]
+    for address in given:
+        if address.port and not port_is_free(address):
+            raise PortTaken(f"{address} is taken; choose others, such as with --mqtt-base-port")
+    wanted = 3 * len(sections) - len(given)
+    spare = iter(free_ports(host, wanted, rng, frozenset(address.port for address in given)))
+
+    def chosen(text: str) -> Address:
+        return parse_address(text) if text else Address(host, next(spare))
+
+    brokers = tuple(
+        PlannedBroker(section.name, chosen(section.mqtt), chosen(section.listen), chosen(section.admin))
+        for section in sections
+    )
+    # The links were checked as a whole, so that no broker has to search for cycles when it starts.
+    options = msgspec.structs.replace(file.options, founded=True)
+    shared = Settings(options=options, mqtt=file.mqtt, trace=file.trace, bounds=file.bounds)
+    return NetworkPlan(brokers, tuple(edges), shared)
+
+
+def dialler(a: str, b: str) -> str:
+    """Which end of the link opens it."""
+    return max(a, b)
+
+
+def neighbours_of(name: str, edges: Sequence[Edge], brokers: Sequence[PlannedBroker]) -> dict[str, str]:
+    """Every neighbour of ``name``; with its address if it is ours to dial, else with none."""
+    where = {broker.name: str(broker.listen) for broker in brokers}
+    found: dict[str, str] = {}
+    for edge in edges:
+        if name in edge:
+            other = edge[1] if edge[0] == name else edge[0]
+            found[other] = where.get(other, "") if dialler(name, other) == name else ""
+    return found
+
+
+def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings) -> list[str]:
+    command = [sys.executable, "-m", "reknit", "broker", "--name", broker.name, "--until-stdin-closes"]
+    for key in ("mqtt", "listen", "admin"):
+        command += [f"--{key}", str(getattr(broker, key))]
+    for peer, address in neighbours.items():
+        command += ["--link", f"{peer}={address}"] if address else ["--expect", peer]
+    return [*command, "--settings", msgspec.json.encode(settings).decode()]

@@ -1,0 +1,147 @@
+"""One broker as one process: its sockets, its core, its door, its trace, from start to end.
+
+Owns: the order of starting and ending, and signals. Must not know: other processes (see ``network``).
+
+Every address is bound before anything runs, so a taken port is one clear line and not half a broker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reknit.core.broker import Broker
+from reknit.live.address import Address, listen
+from reknit.live.admin import About, AdminServer, admin_app
+from reknit.live.config import Settings, door_options
+from reknit.live.driver import Driver, RecordSink
+from reknit.live.errors import ConfigError
+from reknit.live.links import LinkProtocol
+from reknit.live.mqtt_server import ClientProtocol
+from reknit.mqtt.door import Door
+
+__all__ = ["BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPlan:
+    """All that one broker needs to know to run."""
+
+    name: str
+    mqtt: Address
+    listen: Address
+    admin: Address | None = None
+    neighbours: Mapping[str, str] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    until_stdin_closes: bool = False
+    """End when standard input ends, so that no broker outlives the one who started it."""
+
+
+def run_broker(plan: BrokerPlan) -> None:
+    """Run until SIGTERM or SIGINT, on the fast loop where it is installed."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_until_told(plan))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _until_told(plan: BrokerPlan) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if plan.until_stdin_closes:
+        await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
+    async with broker_running(plan):
+        await stop.wait()
+
+
+class _Leash(asyncio.Protocol):
+    """Whoever started us holds the other end of our standard input; when that is gone, so are we."""
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop.set()
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBroker:
+    """A broker that serves; a port that was given as 0 is known here."""
+
+    driver: Driver
+    mqtt: Address
+    listen: Address
+    admin: Address | None
+
+
+@contextlib.asynccontextmanager
+async def broker_running(plan: BrokerPlan) -> AsyncIterator[RunningBroker]:
+    """Inside, every address answers; after it, every connection is cut and the trace is written."""
+    async with contextlib.AsyncExitStack() as undo:
+        sockets = _bind(plan, undo)
+        bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
+        incarnation = time.time_ns()
+        driver = _driver(plan, incarnation)
+        undo.callback(driver.stop)
+        loop = asyncio.get_running_loop()
+        for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
+            server = await loop.create_server(functools.partial(protocol, driver), sock=sockets[key])
+            undo.callback(server.close)
+        driver.start()
+        if "admin" in sockets:
+            addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))
+            app = admin_app(driver, About(plan.name, incarnation, os.getpid(), *addresses))
+            undo.push_async_callback(AdminServer(app, sockets["admin"]).close)
+        yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"))
+
+
+def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
+    wanted = {"mqtt": plan.mqtt, "listen": plan.listen}
+    if plan.admin is not None:
+        wanted["admin"] = plan.admin
+    sockets: dict[str, socket.socket] = {}
+    for key, address in wanted.items():
+        sockets[key] = listen(address, f"broker {plan.name}: {key}")
+        undo.callback(sockets[key].close)
+    return sockets
+
+
+def _driver(plan: BrokerPlan, incarnation: int) -> Driver:
+    settings = plan.settings
+    trace = _trace(settings.trace.directory, plan.name)
+    options = msgspec.structs.replace(settings.options, observe=trace is not None)
+    rng = random.Random(f"{plan.name}/{incarnation}")
+    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours)
+    door = Door(door_options(settings.mqtt), rng)
+    return Driver(broker, door, bounds=settings.bounds, trace=trace)
+
+
+def _trace(directory: str, name: str) -> RecordSink | None:
+    if not directory:
+        return None
+    from reknit.trace.store import TraceWriter
+
+    try:
+        return TraceWriter(directory, name)
+    except OSError as error:
+        raise ConfigError(f"trace: {directory}: {error.strerror}") from None

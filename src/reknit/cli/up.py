@@ -1,0 +1,81 @@
+"""``reknit up``: a whole network on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reknit.cli._problem import BadInput
+
+if TYPE_CHECKING:
+    from reknit.live.config import NetworkFile
+    from reknit.live.statefile import NetworkState
+
+__all__ = ["register", "up"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("up")(up)
+
+
+def up(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE.toml]", help="A network's file; flags win.")] = None,
+    brokers: Annotated[int | None, typer.Option(metavar="N", help="How many brokers (default 3).")] = None,
+    shape: Annotated[str | None, typer.Option(metavar="line|star|random", help="How they are linked.")] = None,
+    mqtt_base_port: Annotated[int | None, typer.Option(metavar="P", help="MQTT at P, P+1, … (default 1883).")] = None,
+    routing: Annotated[str | None, typer.Option(metavar="NAME", help="The routing strategy.")] = None,
+    trace: Annotated[Path | None, typer.Option(metavar="DIR", help="Write what the brokers see there.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Chooses the links of the shape random.")] = None,
+) -> None:
+    """Start a network of brokers, print where they are, and look after them until Ctrl-C.
+
+    Example: reknit up --brokers 5 --shape line --mqtt-base-port 1883
+    """
+    import asyncio
+    import random
+
+    from reknit.live.network import run_network
+    from reknit.live.plan import plan_network
+
+    wanted = {"brokers": brokers, "shape": shape, "mqtt_base_port": mqtt_base_port, "seed": seed}
+    network = _with_flags(file, {key: value for key, value in wanted.items() if value is not None}, routing, trace)
+    plan = plan_network(network, random.Random())
+    asyncio.run(run_network(plan, Path.cwd(), _print_table))
+
+
+def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, trace: Path | None) -> NetworkFile:
+    """The file with what the flags say put over it, checked as a whole."""
+    import msgspec
+
+    from reknit.live.config import NetworkFile, convert_network, network_edges, read_network_file
+
+    file = read_network_file(path) if path else NetworkFile()
+    if file.broker and wanted:
+        raise BadInput(f"--{next(iter(wanted)).replace('_', '-')}: the file lists its brokers under [[broker]]")
+    document = msgspec.to_builtins(file)
+    document["network"].update(wanted)
+    if routing is not None:
+        document["options"]["routing"] = routing
+    if trace is not None:
+        document["trace"]["directory"] = str(trace)
+    if document["trace"]["directory"]:
+        document["trace"]["directory"] = str(Path(document["trace"]["directory"]).absolute())
+    chosen = convert_network(document)
+    network_edges(chosen)
+    return chosen
+
+
+def _print_table(state: NetworkState) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("broker", "mqtt", "links", "admin", "neighbours", box=None, pad_edge=False)
+    for broker in state.brokers:
+        others = [b if a == broker.name else a for a, b in state.links if broker.name in (a, b)]
+        table.add_row(broker.name, broker.mqtt, broker.listen, broker.admin, " ".join(others))
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print("ready; end with Ctrl-C", highlight=False)
+    console.file.flush()

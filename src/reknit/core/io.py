@@ -8,8 +8,9 @@ sees a socket, and the shell never sees what a frame means.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -34,6 +35,7 @@ __all__ = [
     "Observe",
     "Publish",
     "Received",
+    "Remember",
     "RemoveLink",
     "Reply",
     "Send",
@@ -44,79 +46,68 @@ __all__ = [
 # --- inputs: the network
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True, gc=False):
     """Another broker has opened connection ``conn`` to us; who it is, its first frame says."""
 
     conn: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dialled:
+class Dialled(msgspec.Struct, frozen=True, gc=False):
     """The ``Dial`` to ``peer`` has succeeded, as connection ``conn``."""
 
     peer: str
     conn: int
 
 
-@dataclass(frozen=True, slots=True)
-class DialFailed:
+class DialFailed(msgspec.Struct, frozen=True, gc=False):
     peer: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(msgspec.Struct, frozen=True, gc=False):
     """One whole frame, or one datagram."""
 
     conn: int
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True, gc=False):
     """Connection ``conn`` is gone; what was under way on it may or may not have arrived."""
 
     conn: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(msgspec.Struct, frozen=True, gc=False):
     """The alarm that ``deadline()`` asked for. An early or stale one does nothing."""
 
 
 # --- inputs: clients
 
 
-@dataclass(frozen=True, slots=True)
-class Attach:
+class Attach(msgspec.Struct, frozen=True, gc=False):
     """A client's session begins here."""
 
     client: str
 
 
-@dataclass(frozen=True, slots=True)
-class Detach:
+class Detach(msgspec.Struct, frozen=True, gc=False):
     """A client's session has ended; its subscriptions go with it."""
 
     client: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe:
+class Subscribe(msgspec.Struct, frozen=True, gc=False):
     client: str
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
     client: str
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(msgspec.Struct, frozen=True, gc=False):
     """All events of one client that one read has brought, in their order and not yet stamped."""
 
     client: str
@@ -126,8 +117,7 @@ class Publish:
 # --- inputs: operators
 
 
-@dataclass(frozen=True, slots=True)
-class AddLink:
+class AddLink(msgspec.Struct, frozen=True, gc=False):
     """Join this broker's tree with that of ``peer``. A ``Reply`` with the same ``request`` says how it went."""
 
     peer: str
@@ -135,8 +125,7 @@ class AddLink:
     request: int
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveLink:
+class RemoveLink(msgspec.Struct, frozen=True, gc=False):
     """Split the tree at the link to ``peer``. A ``Reply`` with the same ``request`` says how it went."""
 
     peer: str
@@ -152,49 +141,49 @@ Match: TypeAlias = tuple[str, tuple[Pattern, ...]]
 """A client, and its patterns that the event matches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True, gc=False):
     conn: int
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(msgspec.Struct, frozen=True, gc=False):
     """Close ``conn`` after what was sent before has left. No ``Lost`` is expected for it."""
 
     conn: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dial:
+class Dial(msgspec.Struct, frozen=True, gc=False):
     """Open a connection to ``peer`` at ``address``; answer with ``Dialled`` or ``DialFailed``."""
 
     peer: str
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deliver:
+class Deliver(msgspec.Struct, frozen=True, gc=False):
     """Hand ``event`` to each client of ``matches``, one copy each."""
 
     event: Event
     matches: tuple[Match, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Observe:
+class Observe(msgspec.Struct, frozen=True, gc=False):
     """What this input has made the broker see, for the trace."""
 
     records: list[Record]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """The outcome of an operator's command; ``error`` is empty when it was done."""
 
     request: int
     error: str = ""
 
 
-Effect: TypeAlias = Send | Close | Dial | Deliver | Observe | Reply
+class Remember(msgspec.Struct, frozen=True, gc=False):
+    """Keep this, and give it to the next life of this broker: its neighbours, and their addresses where known."""
+
+    neighbours: dict[str, str]
+
+
+Effect: TypeAlias = Remember | Send | Close | Dial | Deliver | Observe | Reply

@@ -1,0 +1,1 @@
+"""Shell 1: the core in virtual time, with one seed for everything."""

@@ -19,7 +19,7 @@ __all__ = ["Kind", "Record"]
 class Kind(StrEnum):
     """What was seen. The fields that each kind fills stand behind it."""
 
-    STARTED = "started"  # a node began a life: detail = its incarnation
+    STARTED = "started"  # a node began a life: detail = the source of its events
     CRASHED = "crashed"  # written by whoever saw it die, never by the node itself
     ATTACHED = "attached"  # client
     DETACHED = "detached"  # client

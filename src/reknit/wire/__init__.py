@@ -1,0 +1,1 @@
+"""Messages between brokers, and their bytes."""

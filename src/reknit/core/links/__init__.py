@@ -1,0 +1,1 @@
+"""A FIFO, loss-free, resumable channel to each neighbour."""

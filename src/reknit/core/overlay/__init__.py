@@ -1,0 +1,1 @@
+"""Who the neighbours are, and every change of the tree."""

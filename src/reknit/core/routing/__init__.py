@@ -1,0 +1,1 @@
+"""Where an event goes next: strategies, chosen by name."""

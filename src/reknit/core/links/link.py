@@ -1,0 +1,374 @@
+"""One end of the channel to one neighbour.
+
+A *link* outlives its connections. Its *session* numbers the frames of each direction from 1; both ends keep their
+numbers while connections come and go, so that a reconnect sends exactly what is missing. An end that has lost its
+memory knows no session: then a new one begins, the events that were not settled are sent again under new numbers, and
+the layers above are told (``renew``) because what they had said has to be said anew.
+
+Two acknowledgements travel back. *received*: the far end has handled the frame; it drives retransmission and shows
+progress. *settled*: the far end's next hops have taken over (see ``custody``); only then the frame leaves the outbox.
+
+Liveness counts progress, not bytes: a far end that is silent is given up, and so is one that keeps talking but does
+not handle what it is sent.
+
+Owns: numbers, the outbox, what is due. Must not know: what messages mean, who else is a neighbour.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reknit.core.io import Close, Send
+from reknit.core.links.custody import Custody
+from reknit.core.links.options import LinkOptions
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.trace.records import Kind
+from reknit.wire.codec import encode
+from reknit.wire.messages import Ack, Data, Events, Farewell, Hello, Message
+
+__all__ = ["Arrival", "Link"]
+
+EVENT_OVERHEAD_BYTES = 64
+
+
+@dataclass(slots=True)
+class _Outgoing:
+    seq: int
+    messages: list[Message]
+    custodies: list[Custody]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The messages of one frame, in their order, and the custody that they put on us."""
+
+    peer: str
+    messages: list[Message]
+    custody: Custody
+
+
+class Link:
+    def __init__(self, turn: Turn, peer: str, address: str, options: LinkOptions) -> None:
+        self.turn = turn
+        self.peer = peer
+        self.address = address  # "" where only the far end dials
+        self.options = options
+        self.conn: int | None = None
+        self.greeted = False  # the far end has said who it is on this connection
+        self.hello: Hello | None = None  # what it said
+        self.session = 0
+        self.peer_incarnation = 0
+        self.dropped = 0
+        # outgoing
+        self._fresh: list[Message] = []  # this turn's, not yet in a frame
+        self._fresh_events: list[Event] | None = None  # the open end of _fresh
+        self._fresh_size = 0
+        self._fresh_custodies: list[Custody] = []
+        self._outbox: deque[_Outgoing] = deque()
+        self._outbox_bytes = 0
+        self._next_seq = 1
+        self._sent = 0  # the last frame sent on this connection
+        self._peer_received = 0
+        self._peer_settled = 0
+        # incoming
+        self.received = 0
+        self._settled = 0
+        self._unsettled: deque[tuple[int, Custody]] = deque()
+        self._early: dict[int, Data] = {}
+        # times
+        self._heard_at = 0.0
+        self._spoke_at = 0.0
+        self._waiting_since: float | None = None
+        self._resent_at = 0.0
+        self._ack_at: float | None = None
+        self._ack_frames = 0
+        self.dial_at: float | None = None
+        self._dial_wait = 0.0
+
+    # --- connections
+
+    def bind(self, conn: int) -> None:
+        """Use ``conn`` from now on."""
+        if self.conn is not None and self.conn != conn:
+            self.turn.effects.append(Close(self.conn, "replaced by a newer connection"))
+        self.conn = conn
+        self.greeted = False
+        self.hello = None
+        self._heard_at = self._spoke_at = self._resent_at = self.turn.now
+        self.dial_at = None
+
+    def resume(self, hello: Hello) -> None:
+        """Both ends know the session: send what the far end has not received."""
+        self._up(hello)
+        self._acknowledged(hello.received, self._peer_settled)
+        self._sent = self._peer_received
+        self._transmit_rest()
+
+    def renew(self, hello: Hello, session: int) -> None:
+        """Begin a new session: events that were not settled go again, all else has to be said anew by those above."""
+        self.session = session
+        self.received = self._settled = self._peer_received = self._peer_settled = self._sent = 0
+        self._unsettled.clear()
+        self._early.clear()
+        kept, self._outbox = self._outbox, deque()
+        self._outbox_bytes, self._next_seq = 0, 1
+        for item in kept:
+            events: list[Message] = [message for message in item.messages if isinstance(message, Events)]
+            if events:
+                self._enqueue(events, item.custodies, item.size)
+            else:
+                self._discharge(item.custodies)
+        self._up(hello)
+        self._transmit_rest()
+
+    def _up(self, hello: Hello) -> None:
+        self.greeted = True
+        self.hello = hello
+        self.peer_incarnation = hello.incarnation
+        self.address = hello.address or self.address
+        self._dial_wait = 0.0
+        self._waiting_since = None
+        self.turn.see(Kind.LINK_UP, peer=self.peer)
+
+    def lost(self, reason: str) -> None:
+        """The connection is gone; the link is not."""
+        if self.greeted:
+            self.turn.see(Kind.LINK_DOWN, peer=self.peer, detail=reason)
+        self.conn = None
+        self.greeted = False
+        self._waiting_since = None
+        self._ack_at, self._ack_frames = None, 0
+        self._dial_wait = min(max(self._dial_wait * 2, self.options.dial_s_min), self.options.dial_s_max)
+        self.dial_later()
+
+    def dial_later(self) -> None:
+        """Both ends may know where to dial; the greater name does so first, and the other seldom needs to."""
+        if self.address:
+            patience = self.options.greeting_s_max if self.turn.node < self.peer else 0.0
+            self.dial_at = self.turn.now + self._dial_wait + patience
+
+    def give_up_connection(self, reason: str) -> None:
+        if self.conn is not None:
+            self.turn.effects.append(Send(self.conn, encode(Farewell(reason))))
+            self.turn.effects.append(Close(self.conn, reason))
+        self.lost(reason)
+
+    def end(self) -> None:
+        """The link itself is gone: acknowledge what came; nobody will settle what waits in the outbox."""
+        if self.greeted:
+            self._send_ack()
+        while self._outbox:
+            self._discharge(self._outbox.popleft().custodies)
+        self._discharge(self._fresh_custodies)
+        self._outbox_bytes = 0
+
+    # --- outgoing
+
+    def send(self, message: Message) -> None:
+        self._fresh.append(message)
+        self._fresh_events = None
+
+    def send_event(self, event: Event, custody: Custody) -> None:
+        """The frame that carries the event holds its custody.
+
+        A frame holds nothing else: events only ever move away from their source, so on a tree no two links wait for
+        each other to settle. Were a frame to hold whatever its turn has caused, they would.
+        """
+        size = len(event.payload) + len(event.topic) + EVENT_OVERHEAD_BYTES
+        if self._outbox_bytes + self._fresh_size + size > self.options.outbox_bytes_max:
+            self.dropped += 1
+            self.turn.see(Kind.DROPPED, peer=self.peer, event=event, detail="outbox full")
+            return
+        if self._fresh_size + size > self.options.frame_bytes_target:
+            self.flush()
+        if self._fresh_events is None:
+            self._fresh_events = []
+            self._fresh.append(Events(self._fresh_events))
+        self._fresh_events.append(event)
+        self._fresh_size += size
+        if not self._fresh_custodies or self._fresh_custodies[-1] is not custody:
+            self._fresh_custodies.append(custody)
+            custody.pending += 1
+
+    def flush(self) -> None:
+        """Put this turn's messages into a frame, and send it if there is a connection."""
+        if self._fresh:
+            item = self._enqueue(self._fresh, self._fresh_custodies, self._fresh_size)
+            self._fresh, self._fresh_events, self._fresh_size, self._fresh_custodies = [], None, 0, []
+            if self.greeted and self._sent == item.seq - 1:
+                self._transmit(item)
+        elif self._ack_frames >= self.options.ack_frames_max and self.greeted:
+            self._send_ack()
+
+    def _enqueue(self, messages: list[Message], custodies: list[Custody], size: int) -> _Outgoing:
+        item = _Outgoing(self._next_seq, messages, custodies, size)
+        self._next_seq += 1
+        self._outbox.append(item)
+        self._outbox_bytes += size
+        return item
+
+    def _transmit(self, item: _Outgoing) -> None:
+        assert self.conn is not None
+        frame = Data(self.session, item.seq, self.received, self._settled, item.messages)
+        self.turn.effects.append(Send(self.conn, encode(frame)))
+        self._sent = max(self._sent, item.seq)
+        self._spoke_at = self.turn.now
+        self._ack_at, self._ack_frames = None, 0
+        if self._waiting_since is None:
+            self._waiting_since = self._resent_at = self.turn.now
+
+    def _transmit_rest(self) -> None:
+        for item in list(self._outbox):
+            if item.seq > self._sent:
+                self._transmit(item)
+
+    def _send_ack(self) -> None:
+        assert self.conn is not None
+        self.turn.effects.append(Send(self.conn, encode(Ack(self.session, self.received, self._settled))))
+        self._spoke_at = self.turn.now
+        self._ack_at, self._ack_frames = None, 0
+
+    # --- incoming
+
+    def heard(self) -> None:
+        self._heard_at = self.turn.now
+
+    def take_ack(self, ack: Ack | Data) -> None:
+        if ack.session == self.session:
+            self._acknowledged(ack.received, ack.settled)
+
+    def _acknowledged(self, received: int, settled: int) -> None:
+        received = min(received, self._next_seq - 1)
+        if received > self._peer_received:
+            self._peer_received = received
+            self._waiting_since = self.turn.now if self._sent > received else None
+        if settled > self._peer_settled:
+            self._peer_settled = min(settled, self._peer_received)
+            while self._outbox and self._outbox[0].seq <= self._peer_settled:
+                item = self._outbox.popleft()
+                self._outbox_bytes -= item.size
+                self._discharge(item.custodies)
+
+    def take_data(self, data: Data) -> Iterator[Arrival]:
+        """The frames that are next in line now, in their order."""
+        if data.session != self.session:
+            return
+        self._want_ack()
+        if data.seq > self.received + 1:
+            if len(self._early) < self.options.reorder_frames_max:
+                self._early[data.seq] = data
+            return
+        following: Data | None = data if data.seq == self.received + 1 else None
+        while following is not None:
+            self.received = following.seq
+            custody = Custody(self, self.session, [])
+            self._unsettled.append((following.seq, custody))
+            yield Arrival(self.peer, following.messages, custody)
+            following = self._early.pop(self.received + 1, None)
+
+    def _want_ack(self) -> None:
+        self._ack_frames += 1
+        if self._ack_at is None:
+            self._ack_at = self.turn.now + self.options.ack_delay_s
+
+    # --- custody
+
+    def _discharge(self, custodies: list[Custody]) -> None:
+        for custody in custodies:
+            custody.pending -= 1
+            if custody.pending == 0:
+                settle(custody, self.turn)
+
+    def advance_settled(self, session: int) -> None:
+        """A frame of ours is settled; the far end hears of it in order."""
+        if session != self.session:
+            return
+        before = self._settled
+        while self._unsettled and self._unsettled[0][1].pending == 0:
+            self._settled = self._unsettled.popleft()[0]
+        if self._settled > before and self._ack_at is None and self.greeted:
+            self._ack_at = self.turn.now + self.options.ack_delay_s
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        if self.conn is None:
+            return self.dial_at
+        options = self.options
+        if not self.greeted:
+            again = [self._resent_at + options.retransmit_s] if options.datagrams else []
+            return min([self._heard_at + options.greeting_s_max, *again])
+        at = min(self._spoke_at + options.heartbeat_s, self._heard_at + options.silence_s_max)
+        if self._ack_at is not None and self._ack_at < at:
+            at = self._ack_at
+        if self._waiting_since is not None:
+            at = min(at, self._waiting_since + options.progress_s_max)
+            if options.datagrams:
+                at = min(at, self._resent_at + options.retransmit_s)
+        return at
+
+    def due(self) -> None:
+        """Whatever is due by now, but dialling: that is for whoever knows the connections."""
+        now, options = self.turn.now, self.options
+        if self.conn is None:
+            return
+        if not self.greeted:
+            if now >= self._heard_at + options.greeting_s_max:
+                self.give_up_connection("no greeting")
+            return
+        if now >= self._heard_at + options.silence_s_max:
+            self.give_up_connection(f"silent for {options.silence_s_max:g} s")
+        elif self._waiting_since is not None and now >= self._waiting_since + options.progress_s_max:
+            why = f"took frames, handled none for {options.progress_s_max:g} s"
+            self.turn.see(Kind.LINK_STALLED, peer=self.peer, detail=why)
+            self.give_up_connection(why)
+        else:
+            self._due_output(now)
+
+    def _due_output(self, now: float) -> None:
+        options = self.options
+        if options.datagrams and self._waiting_since is not None and now >= self._resent_at + options.retransmit_s:
+            self._retransmit()
+        if (self._ack_at is not None and now >= self._ack_at) or now >= self._spoke_at + options.heartbeat_s:
+            self._send_ack()
+
+    def _retransmit(self) -> None:
+        self._resent_at = self.turn.now
+        missing = (item for item in list(self._outbox) if self._peer_received < item.seq <= self._sent)
+        for _, item in zip(range(self.options.window_frames), missing, strict=False):
+            self._transmit(item)
+
+    def greeting_again(self) -> bool:
+        """On datagrams: is it time to repeat our greeting?"""
+        if self.greeted or not self.options.datagrams or self.turn.now < self._resent_at + self.options.retransmit_s:
+            return False
+        self._resent_at = self.turn.now
+        return True
+
+    # --- looking in
+
+    @property
+    def idle(self) -> bool:
+        """The far end has settled all that it was sent."""
+        return not self._outbox and not self._fresh
+
+    @property
+    def outbox_bytes(self) -> int:
+        return self._outbox_bytes
+
+    @property
+    def everything_received(self) -> bool:
+        return not self._fresh and self._peer_received == self._next_seq - 1
+
+
+def settle(custody: Custody, turn: Turn) -> None:
+    """All copies are with the next hops: pass the word on to whoever waits for it."""
+    if custody.link is not None:
+        custody.link.advance_settled(custody.session)
+    elif turn.observing:
+        for event in custody.events:
+            turn.see(Kind.SETTLED, event=event)

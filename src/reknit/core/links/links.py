@@ -1,0 +1,355 @@
+"""All links of one broker, and the connections that carry them.
+
+A connection opens with a greeting from each end, the dialling end first. What the accepting end answers:
+
+- it holds the caller for its neighbour, or the caller holds it for one and it has no memory of its own (it was
+  restarted): a greeting; the session is resumed if both know it, else renewed;
+- the caller asks to be joined: that is for the overlay to decide (``Stranger``);
+- anything else: a refusal.
+
+Owns: which connection belongs to which link. Must not know: why a link exists.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reknit.core.io import Close, Dial, Send
+from reknit.core.links.link import Arrival, Link
+from reknit.core.links.options import LinkOptions
+from reknit.core.turn import Turn
+from reknit.trace.records import Kind
+from reknit.wire.codec import VERSION, BadFrame, decode, encode
+from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Refuse, Wave
+
+__all__ = ["Adopted", "Answered", "LinkEvent", "Links", "Renewed", "Stranger", "TurnedAway"]
+
+FORMER_MAX = 256
+"""Neighbours that were given up and are remembered as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A new session has begun with this neighbour: it may know nothing of what we said."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """The caller holds us for its neighbour and we have no memory: now it is ours too."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Somebody who is no neighbour asks to be joined; answer with ``accept`` or ``refuse``."""
+
+    conn: int
+    hello: Hello
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The broker that we asked to join has agreed."""
+
+    peer: str
+    conn: int
+    hello: Hello
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedAway:
+    """The other end refuses, as a link or as a join."""
+
+    peer: str
+    refusal: Refuse
+
+
+LinkEvent: TypeAlias = Arrival | Renewed | Adopted | Stranger | Answered | TurnedAway
+
+
+@dataclass(slots=True)
+class _Connection:
+    peer: str  # "" until the caller has said who it is
+    dialled: bool
+    wave: Wave | None  # we ask to be joined
+    since: float
+
+
+class Links:
+    def __init__(
+        self, turn: Turn, address: str, incarnation: int, dialect: str, options: LinkOptions, rng: random.Random
+    ) -> None:
+        """``address``: where other brokers can dial this one; ``dialect``: how it routes."""
+        self.turn = turn
+        self.address = address
+        self.incarnation = incarnation
+        self.dialect = dialect
+        self.options = options
+        self.rng = rng
+        self.of: dict[str, Link] = {}  # by neighbour
+        self.changed = False  # neighbours have come or gone in this turn
+        self.malformed = 0
+        self._connections: dict[int, _Connection] = {}
+        self._former: dict[str, None] = {}
+        self._asking: dict[str, Wave] = {}  # joins under way: whom, and for which wave
+
+    # --- what the overlay asks for
+
+    def add(self, peer: str, address: str) -> Link:
+        """Make ``peer`` a neighbour; if there is an address, dial it until it answers."""
+        link = self.of[peer] = Link(self.turn, peer, address, self.options)
+        self._former.pop(peer, None)
+        self.changed = True
+        link.dial_later()
+        self.turn.see(Kind.LINK_ADDED, peer=peer)
+        return link
+
+    def remove(self, peer: str, reason: str) -> None:
+        link = self.of.pop(peer)
+        self.changed = True
+        link.end()
+        if link.conn is not None:
+            self._close(link.conn, reason)
+        self._former[peer] = None
+        if len(self._former) > FORMER_MAX:
+            del self._former[next(iter(self._former))]
+
+    def ask(self, peer: str, address: str, wave: Wave) -> None:
+        """Dial a broker that is no neighbour yet, to be joined with it."""
+        self._asking[peer] = wave
+        self.turn.effects.append(Dial(peer, address))
+
+    def stop_asking(self, peer: str) -> None:
+        self._asking.pop(peer, None)
+        for conn, connection in list(self._connections.items()):
+            if connection.peer == peer and connection.wave is not None:
+                self._close(conn, "join given up")
+
+    def accept(self, conn: int, hello: Hello) -> None:
+        """The overlay agrees to join the caller: it is a neighbour already (``add``)."""
+        if conn in self._connections:
+            self._connections[conn].wave = None
+            self._greet_caller(conn, self.of[hello.name], hello)
+
+    def complete(self, answered: Answered, address: str) -> None:
+        """The broker that we asked agrees: make it a neighbour on this connection."""
+        self._asking.pop(answered.peer, None)
+        link = self.of.get(answered.peer) or self.add(answered.peer, address)
+        if answered.conn in self._connections:
+            self._connections[answered.conn].wave = None
+            link.bind(answered.conn)
+            link.renew(answered.hello, answered.hello.session)
+
+    def is_open(self, conn: int) -> bool:
+        return conn in self._connections
+
+    def refuse(self, conn: int, refusal: Refuse) -> None:
+        if conn in self._connections:
+            self._send(conn, refusal)
+            self._close(conn, refusal.reason)
+
+    # --- connections
+
+    def accepted(self, conn: int) -> None:
+        self._connections[conn] = _Connection("", False, None, self.turn.now)
+
+    def dialled(self, peer: str, conn: int) -> None:
+        wave = self._asking.get(peer)
+        link = self.of.get(peer)
+        if link is not None and link.conn is None:
+            self._connections[conn] = _Connection(peer, True, None, self.turn.now)
+            link.bind(conn)
+            self._send(conn, self._greeting(link))
+        elif link is None and wave is not None:
+            self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
+            self._send(conn, self._hello(0, 0, False, wave))
+        else:
+            self.turn.effects.append(Close(conn, "not needed any more"))
+
+    def dial_failed(self, peer: str, reason: str) -> Iterator[LinkEvent]:
+        link = self.of.get(peer)
+        if link is not None and link.conn is None:
+            link.lost(reason)
+        elif link is None and self._asking.pop(peer, None) is not None:
+            yield TurnedAway(peer, Refuse(f"{peer} cannot be reached: {reason}", retry=True, stranger=False))
+
+    def lost(self, conn: int, reason: str) -> Iterator[LinkEvent]:
+        connection = self._connections.pop(conn, None)
+        if connection is None:
+            return
+        link = self.of.get(connection.peer)
+        if link is not None and link.conn == conn:
+            link.lost(reason)
+        elif connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
+            yield TurnedAway(connection.peer, Refuse(f"{connection.peer} hung up: {reason}", True, False))
+
+    def received(self, conn: int, data: bytes) -> Iterator[LinkEvent]:
+        connection = self._connections.get(conn)
+        if connection is None:
+            return
+        try:
+            frame = decode(data)
+        except BadFrame as error:
+            self.malformed += 1
+            self._fail(conn, connection, f"malformed frame: {error}")
+            return
+        link = self.of.get(connection.peer) if connection.wave is None else None
+        if link is not None and link.conn == conn and link.greeted:
+            link.heard()
+            yield from self._from_neighbour(conn, link, frame)
+        else:
+            yield from self._from_caller(conn, connection, frame)
+
+    def _from_neighbour(self, conn: int, link: Link, frame: Frame) -> Iterator[LinkEvent]:
+        match frame:
+            case Data():
+                link.take_ack(frame)
+                yield from link.take_data(frame)
+            case Ack():
+                link.take_ack(frame)
+            case Hello():
+                # On datagrams a greeting may come twice; the caller repeats its own until it has heard ours.
+                if frame == link.hello and not self._connections[conn].dialled:
+                    self._send(conn, self._greeting(link))
+            case Refuse():
+                yield from self._turned_away(conn, link.peer, frame)
+            case Farewell():
+                self._connections.pop(conn, None)
+                self.turn.effects.append(Close(conn, frame.reason))
+                link.lost(f"closed by {link.peer}: {frame.reason}")
+
+    def _from_caller(self, conn: int, connection: _Connection, frame: Frame) -> Iterator[LinkEvent]:
+        """The first frame of a connection: it must say who is there."""
+        match frame:
+            case Hello(version=version) if version != VERSION:
+                self.refuse(conn, Refuse(f"speaks version {version}, not {VERSION}", False, False))
+            case Hello(dialect=dialect) if dialect != self.dialect:
+                self.refuse(conn, Refuse(f"routes by {dialect}, not by {self.dialect}", False, False))
+            case Hello() if connection.dialled:
+                yield from self._called_answers(conn, connection, frame)
+            case Hello() if connection.peer == "":
+                yield from self._caller_greets(conn, connection, frame)
+            case Refuse():
+                yield from self._turned_away(conn, connection.peer, frame)
+            case Data() | Ack() if self.options.datagrams:
+                pass  # it has overtaken the greeting, and will be sent again
+            case Hello() if connection.wave is None and self.options.datagrams:
+                pass  # a repeated request to join, already before the overlay
+            case _:
+                self._fail(conn, connection, f"a {type(frame).__name__} before a greeting")
+
+    def _called_answers(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
+        if hello.name != connection.peer:
+            self._fail(conn, connection, f"{connection.peer} was dialled, {hello.name} answers")
+        elif connection.wave is not None:
+            yield Answered(connection.peer, conn, hello)
+        else:
+            link = self.of[connection.peer]
+            if link.session == hello.session and link.peer_incarnation == hello.incarnation:
+                link.resume(hello)
+            else:
+                link.renew(hello, hello.session)
+                yield Renewed(link.peer)
+
+    def _caller_greets(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
+        connection.peer = hello.name
+        link = self.of.get(hello.name)
+        if hello.name == self.turn.node:
+            self.refuse(conn, Refuse(f"{hello.name} is this broker's own name", False, False))
+        elif link is not None:
+            if self._greet_caller(conn, link, hello):
+                yield Renewed(hello.name)
+        elif hello.wave is not None:
+            yield Stranger(conn, hello)
+        elif hello.linked and hello.name not in self._former:
+            self._greet_caller(conn, self.add(hello.name, ""), hello)
+            yield Adopted(hello.name)
+        else:
+            self.refuse(conn, Refuse(f"{self.turn.node} and {hello.name} are no neighbours", False, True))
+
+    def _greet_caller(self, conn: int, link: Link, hello: Hello) -> bool:
+        """Answer a neighbour that has dialled us. True if a new session begins."""
+        if link.conn is not None and not link.greeted and self.turn.node > link.peer:
+            self.refuse(conn, Refuse("both ends have dialled; this one goes on", retry=True, stranger=False))
+            return False
+        if link.conn is not None:
+            self._connections.pop(link.conn, None)
+        link.bind(conn)
+        known = link.session != 0 and link.session == hello.session and link.peer_incarnation == hello.incarnation
+        if known:
+            self._send(conn, self._greeting(link))
+            link.resume(hello)
+            return False
+        session = self.rng.getrandbits(48) | 1
+        self._send(conn, self._hello(session, 0, True, None))
+        link.renew(hello, session)
+        return True
+
+    def _turned_away(self, conn: int, peer: str, refusal: Refuse) -> Iterator[LinkEvent]:
+        self._connections.pop(conn, None)
+        self._asking.pop(peer, None)
+        self.turn.effects.append(Close(conn, refusal.reason))
+        link = self.of.get(peer)
+        if link is not None and link.conn == conn:
+            link.lost(f"refused by {peer}: {refusal.reason}")
+        yield TurnedAway(peer, refusal)
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        times = [at for link in self.of.values() if (at := link.deadline()) is not None]
+        if len(self._connections) > len(self.of):
+            times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
+        return min(times, default=None)
+
+    def due(self) -> None:
+        for link in list(self.of.values()):
+            conn = link.conn
+            link.due()
+            if conn is not None and link.conn is None:
+                self._connections.pop(conn, None)
+            elif conn is not None and self._connections[conn].dialled and link.greeting_again():
+                self._send(conn, self._greeting(link))
+            elif link.dial_at is not None and link.conn is None and self.turn.now >= link.dial_at:
+                link.dial_at = self.turn.now + self.options.dial_answer_s_max
+                self.turn.effects.append(Dial(link.peer, link.address))
+        self._close_silent()
+
+    def _close_silent(self) -> None:
+        """Callers that have not said who they are."""
+        limit = self.turn.now - self.options.greeting_s_max
+        for conn, connection in list(self._connections.items()):
+            if not connection.peer and connection.since <= limit:
+                self._close(conn, "no greeting")
+
+    def flush(self) -> None:
+        for link in self.of.values():
+            link.flush()
+
+    def _greeting(self, link: Link) -> Hello:
+        return self._hello(link.session, link.received, True, None)
+
+    def _hello(self, session: int, received: int, linked: bool, wave: Wave | None) -> Hello:
+        return Hello(
+            VERSION, self.dialect, self.turn.node, self.address, self.incarnation, session, received, linked, wave
+        )
+
+    def _send(self, conn: int, frame: Frame) -> None:
+        self.turn.effects.append(Send(conn, encode(frame)))
+
+    def _close(self, conn: int, reason: str) -> None:
+        self._connections.pop(conn, None)
+        self.turn.effects.append(Close(conn, reason))
+
+    def _fail(self, conn: int, connection: _Connection, reason: str) -> None:
+        """The other end broke the rules: drop the connection, keep the link."""
+        link = self.of.get(connection.peer)
+        self._close(conn, reason)
+        if link is not None and link.conn == conn:
+            link.lost(reason)

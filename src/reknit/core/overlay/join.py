@@ -1,0 +1,213 @@
+"""Joining two trees by a link, without ever closing a cycle.
+
+The broker that is asked for the link (the *asker*) searches its own tree for the other and locks it on the way (see
+``wave``). If the other is in it, the link would close a cycle: the search has found the path, and the refusal names it.
+If not, the asker dials the other (the *answerer*), which searches and locks its own tree in the same way. Only when
+both trees are locked, and neither holds the other's end, the link is there. A collision with another join means:
+release, wait for a random time, try again. Either side gives up within half a lease, so no lock ends under a join.
+
+Owns: joins under way at this broker. Must not know: routing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from reknit.core.io import Reply
+from reknit.core.links.links import Answered, Links, Stranger, TurnedAway
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.wave import Answer, Search
+from reknit.core.turn import Turn
+from reknit.trace.records import Kind
+from reknit.wire.messages import Refuse, Wave
+
+__all__ = ["Joins"]
+
+
+@dataclass(slots=True)
+class _Intent:
+    """A link that is wanted. ``request`` is None for one from the configuration: that is wanted for ever."""
+
+    peer: str
+    address: str
+    request: int | None
+    begun: float
+    try_at: float
+    wave: Wave | None = None
+    give_up_at: float = 0.0
+    last: str = ""
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class _Answering:
+    stranger: Stranger
+    wave: Wave
+    give_up_at: float
+
+
+class Joins:
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        search: Search,
+        neighbours: Callable[[], list[str]],
+        options: OverlayOptions,
+        rng: random.Random,
+    ) -> None:
+        """``neighbours``: those that belong to the tree now."""
+        self.turn = turn
+        self.links = links
+        self.search = search
+        self.neighbours = neighbours
+        self.options = options
+        self.rng = rng
+        self.wanted: dict[str, _Intent] = {}
+        self._answering: _Answering | None = None
+
+    def want(self, peer: str, address: str, request: int | None) -> None:
+        now = self.turn.now
+        if peer == self.turn.node:
+            self._reply(request, f"{peer} cannot be linked with itself")
+        elif peer in self.links.of:
+            self._reply(request, f"{self.turn.node} and {peer} are linked already")
+        elif peer in self.wanted:
+            self._reply(request, f"a link to {peer} is being made already")
+        elif not address:
+            self._reply(request, f"the address of {peer} is needed")
+        else:
+            self.wanted[peer] = _Intent(peer, address, request, now, now)
+
+    # --- the asker's side
+
+    def _try(self, intent: _Intent) -> Iterator[str]:
+        if intent.peer in self.links.of:  # it has joined us meanwhile
+            self._done(intent, "")
+            return
+        if self.search.locked_by is not None:
+            self._later(intent, f"{self.turn.node} takes part in a join that {self.search.locked_by[0]} began")
+            return
+        intent.tries += 1
+        intent.give_up_at = self.turn.now + self.options.lease_s / 2
+        began = self.search.begin(intent.peer, self.neighbours(), self.turn.now)
+        if isinstance(began, Answer):
+            intent.wave = began.wave
+            yield from self.answer(began)
+        else:
+            intent.wave = began
+
+    def answer(self, answer: Answer) -> Iterator[str]:
+        """The search is over. Yields the neighbour if there is a new one."""
+        if self._answering is not None and self._answering.wave == answer.wave:
+            yield from self._answer_stranger(self._answering, answer)
+            return
+        intent = next((each for each in self.wanted.values() if each.wave == answer.wave), None)
+        if intent is None:
+            self.search.release(answer.wave)
+        elif answer.path:
+            self._refused(intent, _cycle(answer.path))
+        elif answer.busy:
+            self._later(intent, answer.busy)
+        else:
+            self.links.ask(intent.peer, intent.address, answer.wave)
+
+    def on_answered(self, answered: Answered) -> Iterator[str]:
+        intent = self.wanted.get(answered.peer)
+        address = intent.address if intent else ""
+        known = answered.peer in self.links.of
+        self.links.complete(answered, address)
+        if intent is not None:
+            self._done(intent, "")
+        if not known:
+            yield answered.peer
+
+    def on_turned_away(self, event: TurnedAway) -> None:
+        intent = self.wanted.get(event.peer)
+        if intent is None or intent.wave is None:
+            return
+        if event.refusal.retry:
+            self._later(intent, event.refusal.reason)
+        else:
+            self._refused(intent, event.refusal.reason)
+
+    def _later(self, intent: _Intent, why: str) -> None:
+        self._let_go(intent)
+        intent.last = why
+        if intent.request is not None and self.turn.now - intent.begun > self.options.join_s_max:
+            self._refused(intent, f"given up after {self.options.join_s_max:g} s: {why}")
+        else:
+            longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(intent.tries + 1, 16))
+            intent.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
+
+    def _refused(self, intent: _Intent, why: str) -> None:
+        self.turn.see(Kind.REFUSED, peer=intent.peer, detail=why)
+        self._done(intent, why)
+
+    def _done(self, intent: _Intent, error: str) -> None:
+        self._let_go(intent)
+        self.wanted.pop(intent.peer, None)
+        self._reply(intent.request, error)
+
+    def _let_go(self, intent: _Intent) -> None:
+        if intent.wave is not None:
+            self.links.stop_asking(intent.peer)
+            self.search.release(intent.wave)
+            intent.wave = None
+
+    def _reply(self, request: int | None, error: str) -> None:
+        if request is not None:
+            self.turn.effects.append(Reply(request, error))
+
+    # --- the answerer's side
+
+    def on_stranger(self, stranger: Stranger) -> Iterator[str]:
+        if self.search.locked_by is not None:
+            busy = f"{self.turn.node} takes part in a join that {self.search.locked_by[0]} began"
+            self.links.refuse(stranger.conn, Refuse(busy, retry=True, stranger=False))
+            return
+        began = self.search.begin(stranger.hello.name, self.neighbours(), self.turn.now)
+        wave = began.wave if isinstance(began, Answer) else began
+        self._answering = _Answering(stranger, wave, self.turn.now + self.options.lease_s / 2)
+        if isinstance(began, Answer):
+            yield from self._answer_stranger(self._answering, began)
+
+    def _answer_stranger(self, answering: _Answering, answer: Answer) -> Iterator[str]:
+        self._answering = None
+        hello, conn = answering.stranger.hello, answering.stranger.conn
+        if answer.path:
+            self.links.refuse(conn, Refuse(_cycle(answer.path), retry=False, stranger=False))
+        elif answer.busy:
+            self.links.refuse(conn, Refuse(answer.busy, retry=True, stranger=False))
+        elif self.links.is_open(conn):
+            self.links.add(hello.name, "")
+            self.links.accept(conn, hello)
+            yield hello.name
+        self.search.release(answer.wave)
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        times = [each.try_at if each.wave is None else each.give_up_at for each in self.wanted.values()]
+        if self._answering is not None:
+            times.append(self._answering.give_up_at)
+        return min(times, default=None)
+
+    def due(self) -> Iterator[str]:
+        now = self.turn.now
+        if self._answering is not None and now >= self._answering.give_up_at:
+            answering, self._answering = self._answering, None
+            refusal = Refuse(f"{self.turn.node} could not search its tree in time", retry=True, stranger=False)
+            self.links.refuse(answering.stranger.conn, refusal)
+            self.search.release(answering.wave)
+        for intent in list(self.wanted.values()):
+            if intent.wave is not None and now >= intent.give_up_at:
+                self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time")
+            elif intent.wave is None and now >= intent.try_at:
+                yield from self._try(intent)
+
+
+def _cycle(path: list[str]) -> str:
+    return f"the link would close a cycle: {' - '.join([*path, path[0]])}"

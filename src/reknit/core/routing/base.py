@@ -1,0 +1,124 @@
+"""What every routing strategy offers to the broker.
+
+A strategy hears of clients' subscriptions and of neighbours' messages, keeps a table, and tells neighbours what they
+need to know. It sends through ``send`` and never learns how a neighbour is reached.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+from reknit.core.routing.table import Route, Table, broker, client
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind
+from reknit.wire.messages import Entry, Message, Snapshot
+
+__all__ = ["Routing", "Sender"]
+
+Sender = Callable[[str, Message], None]
+
+SNAPSHOT_PATTERNS_MAX = 500
+"""Patterns in one part of a snapshot."""
+
+
+class Routing(ABC):
+    name: ClassVar[str]
+
+    def __init__(self, turn: Turn, send: Sender) -> None:
+        self.turn = turn
+        self.send = send
+        self.table = Table()
+        self._parts: dict[str, list[Entry]] = {}  # snapshots under way, by neighbour
+
+    # --- clients
+
+    @abstractmethod
+    def subscribe(self, name: str, pattern: Pattern) -> None:
+        """A client of ours wants ``pattern``."""
+
+    @abstractmethod
+    def unsubscribe(self, name: str, pattern: Pattern) -> None: ...
+
+    # --- neighbours
+
+    @abstractmethod
+    def tell(self, neighbour: str) -> None:
+        """Send all that this neighbour needs to know, and from now on every change of it."""
+
+    @abstractmethod
+    def forget(self, neighbour: str) -> None:
+        """It is no neighbour any more: what it wanted is void."""
+
+    @abstractmethod
+    def receive(self, neighbour: str, message: Message) -> None: ...
+
+    @abstractmethod
+    def replace(self, neighbour: str, entries: list[Entry]) -> None:
+        """All that the neighbour wants; whatever the table holds beyond it is void."""
+
+    def receive_snapshot(self, neighbour: str, snapshot: Snapshot) -> bool:
+        """True once the last part has come."""
+        parts = self._parts.setdefault(neighbour, [])
+        parts.extend(snapshot.entries)
+        if snapshot.last:
+            self.replace(neighbour, self._parts.pop(neighbour))
+        return snapshot.last
+
+    def begin_session(self, neighbour: str) -> None:
+        """A new session: a snapshot that was under way will not be finished."""
+        self._parts.pop(neighbour, None)
+
+    # --- events
+
+    def route(self, event: Event) -> Route:
+        return self.table.route(event)
+
+    # --- for the strategies
+
+    def _add(self, neighbour: str, pattern: Pattern) -> bool:
+        added = self.table.add(broker(neighbour), pattern)
+        if added:
+            self.turn.see(Kind.ROUTE_ADDED, peer=neighbour, pattern=pattern)
+        return added
+
+    def _remove(self, neighbour: str, pattern: Pattern) -> bool:
+        removed = self.table.remove(broker(neighbour), pattern)
+        if removed:
+            self.turn.see(Kind.ROUTE_REMOVED, peer=neighbour, pattern=pattern)
+        return removed
+
+    def _add_client(self, name: str, pattern: Pattern) -> bool:
+        added = self.table.add(client(name), pattern)
+        if added:
+            self.turn.see(Kind.SUBSCRIBED, client=name, pattern=pattern)
+        return added
+
+    def _remove_client(self, name: str, pattern: Pattern) -> bool:
+        removed = self.table.remove(client(name), pattern)
+        if removed:
+            self.turn.see(Kind.UNSUBSCRIBED, client=name, pattern=pattern)
+        return removed
+
+    def _send_snapshot(self, neighbour: str, entries: list[Entry]) -> None:
+        parts = list(_parts(entries))
+        for position, part in enumerate(parts, 1):
+            self.send(neighbour, Snapshot(part, position == len(parts)))
+
+
+def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """At least one part, each of bounded size."""
+    part: list[Entry] = []
+    count = 0
+    for origin, patterns in entries:
+        for start in range(0, len(patterns), SNAPSHOT_PATTERNS_MAX):
+            chunk = patterns[start : start + SNAPSHOT_PATTERNS_MAX]
+            if count + len(chunk) > SNAPSHOT_PATTERNS_MAX:
+                yield part
+                part, count = [], 0
+            part.append((origin, chunk))
+            count += len(chunk)
+    yield part

@@ -1,0 +1,115 @@
+"""Complete knowledge: every broker knows the subscriptions of every broker (SWAP, section VI).
+
+What the clients of one broker (the *origin*) want is flooded along the tree under its name; each broker remembers from
+which neighbour it learns of an origin, and that is the direction of the origin. A link that moves needs no tables to
+travel, only directions to change; the price is a table that holds the whole network.
+
+Owns: what is known of each origin, and its direction. Must not know: how the tree is shaped beyond the neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from reknit.core.routing.base import Routing, Sender
+from reknit.core.turn import Turn
+from reknit.model.pattern import Pattern
+from reknit.wire.messages import Entry, Known, Message
+
+__all__ = ["GlobalTable"]
+
+
+class GlobalTable(Routing):
+    name = "global-table"
+
+    def __init__(self, turn: Turn, send: Sender) -> None:
+        super().__init__(turn, send)
+        self._own: Counter[Pattern] = Counter()  # how many of our clients want it
+        self._known: dict[str, dict[Pattern, None]] = {}  # by origin
+        self._towards: dict[str, str] = {}  # origin -> neighbour
+        self._behind: Counter[tuple[str, Pattern]] = Counter()  # origins behind a neighbour that want a pattern
+        self._told: dict[str, None] = {}
+
+    def subscribe(self, name: str, pattern: Pattern) -> None:
+        if self._add_client(name, pattern):
+            self._own[pattern] += 1
+            if self._own[pattern] == 1:
+                self._spread(Known(self.turn.node, [pattern], []), apart_from="")
+
+    def unsubscribe(self, name: str, pattern: Pattern) -> None:
+        if self._remove_client(name, pattern):
+            self._own[pattern] -= 1
+            if self._own[pattern] == 0:
+                del self._own[pattern]
+                self._spread(Known(self.turn.node, [], [pattern]), apart_from="")
+
+    def receive(self, neighbour: str, message: Message) -> None:
+        if isinstance(message, Known) and message.origin != self.turn.node:
+            self._learn(neighbour, message)
+
+    def tell(self, neighbour: str) -> None:
+        self._told[neighbour] = None
+        entries: list[Entry] = [(self.turn.node, list(self._own))]
+        entries += [
+            (origin, list(patterns)) for origin, patterns in self._known.items() if self._towards[origin] != neighbour
+        ]
+        self._send_snapshot(neighbour, entries)
+
+    def forget(self, neighbour: str) -> None:
+        self._told.pop(neighbour, None)
+        self.replace(neighbour, [])
+
+    def replace(self, neighbour: str, entries: list[Entry]) -> None:
+        wanted: dict[str, dict[Pattern, None]] = {}
+        for origin, patterns in entries:
+            wanted.setdefault(origin, {}).update(dict.fromkeys(patterns))
+        gone = [origin for origin, towards in self._towards.items() if towards == neighbour and origin not in wanted]
+        for origin, patterns_now in [*wanted.items(), *((origin, {}) for origin in gone)]:
+            if origin == self.turn.node:
+                continue
+            before = self._known.get(origin, {})
+            added = [each for each in patterns_now if each not in before]
+            removed = [each for each in before if each not in patterns_now]
+            self._turn_towards(origin, neighbour)
+            self._learn(neighbour, Known(origin, added, removed))
+
+    def _turn_towards(self, origin: str, neighbour: str) -> None:
+        """An origin may come to lie behind another neighbour; what is known of it comes along."""
+        former = self._towards.get(origin)
+        if former is not None and former != neighbour:
+            for pattern in self._known[origin]:
+                self._count(former, pattern, -1)
+                self._count(neighbour, pattern, +1)
+            self._towards[origin] = neighbour
+
+    def _learn(self, neighbour: str, news: Known) -> None:
+        origin = news.origin
+        known = self._known.setdefault(origin, {})
+        self._turn_towards(origin, neighbour)
+        self._towards[origin] = neighbour
+        added = [each for each in news.added if each not in known]
+        removed = [each for each in news.removed if each in known]
+        for pattern in added:
+            known[pattern] = None
+            self._count(neighbour, pattern, +1)
+        for pattern in removed:
+            del known[pattern]
+            self._count(neighbour, pattern, -1)
+        if not known:
+            del self._known[origin]
+            del self._towards[origin]
+        if added or removed:
+            self._spread(Known(origin, added, removed), apart_from=neighbour)
+
+    def _count(self, neighbour: str, pattern: Pattern, change: int) -> None:
+        self._behind[neighbour, pattern] += change
+        if self._behind[neighbour, pattern] == 0:
+            del self._behind[neighbour, pattern]
+            self._remove(neighbour, pattern)
+        else:
+            self._add(neighbour, pattern)
+
+    def _spread(self, news: Known, apart_from: str) -> None:
+        for neighbour in self._told:
+            if neighbour != apart_from:
+                self.send(neighbour, news)

@@ -1,0 +1,69 @@
+"""Many schedules on all cores: the engine of ``reknit check``.
+
+Owns: spreading seeds over processes, and adding up what they found. Must not know: how it is shown. Each seed is
+judged in its own right, so the result does not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reknit.sim.checkers.delivery import Tally
+from reknit.sim.schedule import run_seed
+
+__all__ = ["Report", "SeedResult", "run_campaign"]
+
+VIOLATIONS_SHOWN_MAX = 20
+"""Of one schedule; one fault often shows many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    seed: int
+    violations: tuple[str, ...]
+    violation_count: int
+    tally: Tally
+    records: int
+    coverage: dict[str, int]
+    """How often each kind of observation and each fault happened."""
+
+
+@dataclass(slots=True)
+class Report:
+    schedules: int = 0
+    violations: int = 0
+    failed: list[SeedResult] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    coverage: Counter[str] = field(default_factory=Counter)
+
+    def add(self, result: SeedResult) -> None:
+        self.schedules += 1
+        self.violations += result.violation_count
+        if result.violation_count:
+            self.failed.append(result)
+        for name in Tally.__dataclass_fields__:
+            setattr(self.tally, name, getattr(self.tally, name) + getattr(result.tally, name))
+        self.coverage.update(result.coverage)
+
+
+def check_seed(seed: int) -> SeedResult:
+    outcome = run_seed(seed)
+    coverage = Counter(record.kind.value for record in outcome.records)
+    coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
+    coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
+    shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
+    return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def run_campaign(seeds: Sequence[int], processes: int | None = None) -> Iterator[SeedResult]:
+    """The result of each seed, in the order of the seeds."""
+    count = min(processes or os.cpu_count() or 1, len(seeds))
+    if count <= 1:
+        yield from map(check_seed, seeds)
+        return
+    with multiprocessing.get_context("spawn").Pool(count) as pool:
+        yield from pool.imap(check_seed, seeds, chunksize=max(1, min(16, len(seeds) // (4 * count))))

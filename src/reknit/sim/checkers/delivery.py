@@ -1,0 +1,186 @@
+"""Nothing lost, nothing doubled, nothing unwanted.
+
+An event is *owed* to a client when it was published after a subscription of the client that matches it had settled (all
+was calm once since), along links that were there then and still are. What releases from it: the client or its
+subscription goes; a link of the path is removed; the client's broker crashes; the event's own broker crashes before the
+event has settled. Crashes of brokers in between release from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
+
+from reknit.core.overlay.shapes import Edge
+from reknit.model.event import Event, EventId
+from reknit.model.pattern import Pattern
+from reknit.sim.checkers.tree import Forest, edge
+from reknit.sim.checkers.violation import Violation
+from reknit.trace.records import Kind, Record
+
+__all__ = ["Tally", "check_delivery"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was checked: a verdict over nothing is worth nothing."""
+
+    published: int = 0
+    delivered: int = 0
+    owed: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    unwanted: int = 0
+
+
+@dataclass(slots=True)
+class _Session:
+    """One life of one client at one broker."""
+
+    node: str
+    client: str
+    patterns: dict[Pattern, bool] = field(default_factory=dict)  # to: has it settled?
+    delivered: dict[EventId, None] = field(default_factory=dict)
+
+
+_Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
+
+
+class _Ledger:
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self.forest = Forest()
+        self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
+        self.fresh: dict[Edge, None] = {}  # links that have come or been left since all was calm
+        self.owed: dict[tuple[str, str], dict[EventId, _Debt]] = {}  # by session
+        self.unsettled: dict[str, dict[EventId, None]] = {}  # by node: published there
+        self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
+
+    def see(self, record: Record) -> Iterator[Violation]:
+        self._follow_links(record)
+        key = (record.node, record.client)
+        match record.kind:
+            case Kind.ATTACHED:
+                self.sessions[key] = _Session(record.node, record.client)
+            case Kind.DETACHED:
+                self._end(key)
+            case Kind.SUBSCRIBED if record.pattern is not None:
+                self._session(key).patterns[record.pattern] = False
+            case Kind.UNSUBSCRIBED if record.pattern is not None:
+                self._session(key).patterns.pop(record.pattern, None)
+                self._release(key, record.pattern)
+            case Kind.PUBLISHED if record.event is not None:
+                self._published(record.node, record.event)
+            case Kind.DELIVERED if record.event is not None:
+                yield from self._delivered(key, record.event, record.time)
+            case Kind.SETTLED if record.event is not None:
+                self.unsettled.get(record.node, {}).pop(record.event.id, None)
+            case Kind.CRASHED:
+                self._crashed(record.node)
+            case Kind.CALM:
+                yield from self._calm(record.time)
+
+    # --- the tree
+
+    def _follow_links(self, record: Record) -> None:
+        if record.kind in (Kind.LINK_ADDED, Kind.LINK_REMOVED, Kind.STARTED, Kind.CRASHED):
+            before = dict.fromkeys(self.forest.edges())
+            fresh = self.forest.see(record)
+            if fresh is not None:
+                self.fresh[fresh] = None
+            after = dict.fromkeys(self.forest.edges())
+            gone = [each for each in before if each not in after]
+            if record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
+                gone.append(edge(record.node, record.peer))
+                self.fresh[gone[-1]] = None
+            if gone:
+                self._void_paths(gone)
+            self.paths.clear()
+
+    def _path(self, start: str, end: str) -> tuple[Edge, ...] | None:
+        if (start, end) not in self.paths:
+            nodes = self.forest.path(start, end)
+            self.paths[start, end] = None if nodes is None else tuple(edge(a, b) for a, b in pairwise(nodes))
+        return self.paths[start, end]
+
+    def _void_paths(self, gone: list[Edge]) -> None:
+        for debts in self.owed.values():
+            for event_id, (_, path, _) in list(debts.items()):
+                if any(each in path for each in gone):
+                    del debts[event_id]
+
+    # --- sessions
+
+    def _session(self, key: tuple[str, str]) -> _Session:
+        return self.sessions.setdefault(key, _Session(*key))
+
+    def _end(self, key: tuple[str, str]) -> None:
+        self.sessions.pop(key, None)
+        self.owed.pop(key, None)
+
+    def _release(self, key: tuple[str, str], pattern: Pattern) -> None:
+        """What was owed for this subscription alone is owed no more."""
+        debts = self.owed.get(key, {})
+        for event_id, (event, path, patterns) in list(debts.items()):
+            left = tuple(each for each in patterns if each != pattern)
+            if left:
+                debts[event_id] = (event, path, left)
+            else:
+                del debts[event_id]
+
+    def _crashed(self, node: str) -> None:
+        for key in [key for key in self.sessions if key[0] == node]:
+            self._end(key)
+        for event_id in self.unsettled.pop(node, {}):
+            for debts in self.owed.values():
+                debts.pop(event_id, None)
+
+    # --- events
+
+    def _published(self, node: str, event: Event) -> None:
+        self.tally.published += 1
+        self.unsettled.setdefault(node, {})[event.id] = None
+        for key, session in self.sessions.items():
+            patterns = tuple(each for each, settled in session.patterns.items() if settled and each.matches(event))
+            if not patterns:
+                continue
+            path = self._path(node, session.node)
+            if path is not None and not any(each in self.fresh for each in path):
+                self.tally.owed += 1
+                self.owed.setdefault(key, {})[event.id] = (event, path, patterns)
+
+    def _delivered(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
+        self.tally.delivered += 1
+        session = self._session(key)
+        if event.id in session.delivered:
+            self.tally.duplicated += 1
+            yield Violation("delivery", time, f"{event.id} was delivered to {key[1]} at {key[0]} twice")
+        session.delivered[event.id] = None
+        if not any(each.matches(event) for each in session.patterns):
+            self.tally.unwanted += 1
+            yield Violation(
+                "delivery", time, f"{event.id} was delivered to {key[1]} at {key[0]}, which does not want it"
+            )
+        self.owed.get(key, {}).pop(event.id, None)
+
+    def _calm(self, time: float) -> Iterator[Violation]:
+        """Nothing is in flight: whatever is still owed is lost."""
+        for (node, client), debts in self.owed.items():
+            for event, path, _ in debts.values():
+                self.tally.lost += 1
+                way = f"over {len(path)} links" if path else "at its own broker"
+                yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
+        self.owed.clear()
+        self.fresh.clear()
+        for session in self.sessions.values():
+            for pattern in session.patterns:
+                session.patterns[pattern] = True
+
+
+def check_delivery(records: Iterable[Record], tally: Tally | None = None) -> Iterator[Violation]:
+    """The trace must end with a calm record, or the last events are not judged."""
+    ledger = _Ledger(tally or Tally())
+    for record in records:
+        yield from ledger.see(record)

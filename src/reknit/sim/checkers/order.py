@@ -1,0 +1,90 @@
+"""Order: FIFO from each publisher, and causal.
+
+FIFO: a client sees the events of one source in the order of their numbers. Causal: if the publisher of an event had
+seen or published another before, nobody sees the later one first. The causal past of an event is kept as one number
+per source. A crash tears causal chains (what a dead broker had passed on to some and not to others comes again from
+further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from reknit.model.event import Event
+from reknit.sim.checkers.violation import Violation
+from reknit.trace.records import Kind, Record
+
+__all__ = ["check_order"]
+
+_Past: TypeAlias = dict[str, int]
+"""For each source, the number of its last event in the past."""
+
+
+class _Watcher:
+    def __init__(self) -> None:
+        self.last: dict[tuple[str, str], _Past] = {}  # by node and client: the last event seen of each source
+        self.seen: dict[str, _Past] = {}  # by client: what it knows of when it publishes
+        self.implied: dict[tuple[str, str], _Past] = {}  # by node and client: pasts of the events that it has seen
+        self.pasts: dict[tuple[str, int], _Past] = {}
+        self.torn = False
+
+    def see(self, record: Record) -> Iterator[Violation]:
+        key = (record.node, record.client)
+        match record.kind:
+            case Kind.ATTACHED | Kind.DETACHED:
+                self.last.pop(key, None)
+                self.implied.pop(key, None)
+            case Kind.CRASHED:
+                self.torn = True
+                for each in [each for each in self.last if each[0] == record.node]:
+                    del self.last[each]
+            case Kind.CALM:
+                self.torn = False
+                self.seen.clear()
+                self.implied.clear()
+                self.pasts.clear()
+            case Kind.PUBLISHED if record.event is not None:
+                self._published(record.client, record.event)
+            case Kind.DELIVERED if record.event is not None:
+                yield from self._fifo(key, record.event, record.time)
+                yield from self._causal(key, record.event, record.time)
+
+    def _published(self, client: str, event: Event) -> None:
+        seen = self.seen.setdefault(client, {})
+        self.pasts[event.id] = dict(seen)
+        seen[event.source] = event.seq
+
+    def _fifo(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
+        last = self.last.setdefault(key, {})
+        before = last.get(event.source, 0)
+        if event.seq < before:
+            what = f"{key[1]} at {key[0]} saw {event.id} behind number {before} of the same source"
+            yield Violation("order", time, f"not FIFO: {what}")
+        last[event.source] = max(event.seq, before)
+
+    def _causal(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
+        past = self.pasts.get(event.id)
+        if past is None:  # published before all was calm last
+            return
+        implied = self.implied.setdefault(key, {})
+        if implied.get(event.source, 0) >= event.seq and not self.torn:
+            yield Violation(
+                "order", time, f"not causal: {key[1]} at {key[0]} saw {event.id} behind one that follows it"
+            )
+        _merge(implied, past)
+        seen = self.seen.setdefault(key[1], {})
+        _merge(seen, past)
+        _merge(seen, {event.source: event.seq})
+
+
+def _merge(into: _Past, other: _Past) -> None:
+    for source, seq in other.items():
+        if seq > into.get(source, 0):
+            into[source] = seq
+
+
+def check_order(records: Iterable[Record]) -> Iterator[Violation]:
+    watcher = _Watcher()
+    for record in records:
+        yield from watcher.see(record)

@@ -1,0 +1,227 @@
+"""A whole network in one process: brokers behind the very door that the live runtime uses, in virtual time.
+
+Owns: the nodes and their lives, the alarms, the clients, the trace. Must not know: what a run is meant to show.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reknit.core.broker import Broker, BrokerOptions
+from reknit.core.io import (
+    AddLink,
+    Attach,
+    Close,
+    Deliver,
+    Detach,
+    Dial,
+    Due,
+    Effect,
+    Input,
+    Observe,
+    Publish,
+    Remember,
+    RemoveLink,
+    Reply,
+    Send,
+    Subscribe,
+    Unsubscribe,
+)
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.sim.kernel import Kernel
+from reknit.sim.network import Network, NetworkOptions
+from reknit.trace.records import Kind, Record
+
+__all__ = ["Cluster", "Node", "Reaction"]
+
+Reaction: TypeAlias = Callable[[str, str, Event], None]
+"""Called with (broker, client, event) for each delivery."""
+
+CALM_POLL_S = 0.25
+
+
+@dataclass(slots=True)
+class Node:
+    name: str
+    neighbours: dict[str, str]  # what it remembers from one life to the next
+    broker: Broker | None = None
+    incarnation: int = 0
+    paused: bool = False
+    inbox: deque[Input] = field(default_factory=deque)  # what comes while it is paused
+    alarm: float | None = None
+
+
+class Cluster:
+    def __init__(
+        self, edges: Iterable[tuple[str, str]], options: BrokerOptions, network: NetworkOptions, seed: str
+    ) -> None:
+        """The greater name of each edge dials, as ``reknit up`` has it."""
+        self.kernel = Kernel()
+        self.options = options
+        self.seed = seed
+        self.rng = random.Random(f"{seed}/cluster")
+        self.network = Network(self.kernel, network, random.Random(f"{seed}/network"), self.give, self.is_alive)
+        self.records: list[Record] = []
+        self.replies: dict[int, str] = {}
+        self.reaction: Reaction | None = None
+        self.nodes: dict[str, Node] = {}
+        self._requests = 0
+        for one, other in edges:
+            low, high = sorted((one, other))
+            self.nodes.setdefault(low, Node(low, {})).neighbours[high] = ""
+            self.nodes.setdefault(high, Node(high, {})).neighbours[low] = low
+
+    def add_node(self, name: str) -> None:
+        self.nodes[name] = Node(name, {})
+
+    def start_all(self) -> None:
+        for name in self.nodes:
+            self.start(name)
+
+    # --- lives
+
+    def start(self, name: str) -> None:
+        node = self.nodes[name]
+        node.incarnation += 1
+        rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
+        node.broker = Broker(name, node.incarnation, self.options, rng, dict(node.neighbours), name)
+        node.paused, node.alarm = False, None
+        node.inbox.clear()
+        self.give(name, Due())
+
+    def crash(self, name: str) -> None:
+        node = self.nodes[name]
+        if node.broker is not None:
+            node.broker = None
+            node.inbox.clear()
+            node.paused = False
+            self.records.append(Record(self.kernel.now, name, Kind.CRASHED))
+            self.network.crash(name)
+
+    def pause(self, name: str) -> None:
+        self.nodes[name].paused = True
+
+    def resume(self, name: str) -> None:
+        node = self.nodes[name]
+        node.paused = False
+        while node.inbox and not node.paused and node.broker is not None:
+            self._handle(node, node.inbox.popleft())
+
+    def is_alive(self, name: str) -> bool:
+        return self.nodes[name].broker is not None
+
+    # --- inputs and effects
+
+    def give(self, name: str, given: Input) -> None:
+        node = self.nodes[name]
+        if node.broker is None:
+            return
+        if node.paused:
+            node.inbox.append(given)
+        else:
+            self._handle(node, given)
+
+    def _handle(self, node: Node, given: Input) -> None:
+        broker = node.broker
+        assert broker is not None
+        effects = broker.handle(given, self.kernel.now)
+        self._set_alarm(node, broker)
+        for effect in effects:
+            self._perform(node.name, effect)
+
+    def _perform(self, name: str, effect: Effect) -> None:
+        match effect:
+            case Send(conn=conn, frame=frame):
+                self.network.send(conn, frame)
+            case Deliver(event=event, matches=matches):
+                if self.reaction is not None:
+                    for client, _ in matches:
+                        self.reaction(name, client, event)
+            case Observe(records=records):
+                self.records.extend(records)
+            case Close(conn=conn):
+                self.network.close(conn)
+            case Dial(peer=peer):
+                self.network.dial(name, peer)
+            case Reply(request=request, error=error):
+                self.replies[request] = error
+            case Remember(neighbours=neighbours):
+                self.nodes[name].neighbours = neighbours
+
+    def _set_alarm(self, node: Node, broker: Broker) -> None:
+        at = broker.deadline()
+        if at is not None and (node.alarm is None or at < node.alarm):
+            node.alarm = at
+            self.kernel.at(at, self._ring, node, at, broker)
+
+    def _ring(self, node: Node, at: float, broker: Broker) -> None:
+        if node.broker is broker and node.alarm == at:
+            node.alarm = None
+            self.give(node.name, Due())
+
+    # --- clients and operators
+
+    def attach(self, broker: str, client: str, patterns: Iterable[Pattern] = ()) -> None:
+        self.give(broker, Attach(client))
+        self.give(broker, Subscribe(client, tuple(patterns)))
+
+    def detach(self, broker: str, client: str) -> None:
+        self.give(broker, Detach(client))
+
+    def subscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
+        self.give(broker, Subscribe(client, patterns))
+
+    def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
+        self.give(broker, Unsubscribe(client, patterns))
+
+    def publish(self, broker: str, client: str, *events: Event) -> None:
+        self.give(broker, Publish(client, events))
+
+    def add_link(self, one: str, other: str) -> int:
+        self._requests += 1
+        self.give(one, AddLink(other, other, self._requests))
+        return self._requests
+
+    def remove_link(self, one: str, other: str) -> int:
+        self._requests += 1
+        self.give(one, RemoveLink(other, self._requests))
+        return self._requests
+
+    # --- rest
+
+    def is_calm(self) -> bool:
+        """Nothing is in flight, under way or waiting anywhere."""
+        return all(self._node_is_calm(node) for node in self.nodes.values())
+
+    def _node_is_calm(self, node: Node) -> bool:
+        broker = node.broker
+        if broker is None or node.paused or not broker.gate.open or not broker.overlay.at_rest:
+            return False
+        return all(link.greeted and link.idle for link in broker.links.of.values())
+
+    def settle(self, within_s: float) -> bool:
+        """Run until all is calm, and say so in the trace. False if it is not in time."""
+        limit = self.kernel.now + within_s
+        while True:
+            self.kernel.run(until=self.kernel.now + CALM_POLL_S)
+            if self.is_calm():
+                self.records.append(Record(self.kernel.now, "", Kind.CALM))
+                return True
+            if self.kernel.now >= limit:
+                return False
+
+    def restlessness(self) -> str:
+        """Why it is not calm, for a person to read."""
+        reasons: list[str] = []
+        for node in self.nodes.values():
+            if node.broker is None or node.paused:
+                reasons.append(f"{node.name} is {'down' if node.broker is None else 'paused'}")
+            elif not self._node_is_calm(node):
+                table = node.broker.table()
+                reasons.append(f"{node.name}: waits for {table['waiting_for']}, links {table['neighbours']}")
+        return "; ".join(reasons)

@@ -1,0 +1,136 @@
+"""Faults as named options, and the hand that applies them.
+
+Owns: which fault happens when. Must not know: the protocol. Each fault is undone by ``heal``; the liveness phase of a
+schedule begins there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import msgspec
+
+from reknit.sim.cluster import Cluster
+
+__all__ = ["FaultOptions", "Faults"]
+
+
+class FaultOptions(msgspec.Struct, frozen=True):
+    """How many of each per broker and minute of virtual time; 0 is never."""
+
+    breaks: float = 0.0
+    """A connection is reset: both ends lose it, and what is in flight."""
+    partitions: float = 0.0
+    """Two neighbours cannot reach each other."""
+    asymmetric: float = 0.0
+    """One of two neighbours cannot reach the other, which still reaches it."""
+    crashes: float = 0.0
+    """A broker loses all its memory, and comes back."""
+    pauses: float = 0.0
+    """A broker does nothing for a while, and then goes on as if nothing had been."""
+    span_s_max: float = 6.0
+    """Cuts, crashes and pauses last at most so long."""
+
+
+class Faults:
+    def __init__(self, cluster: Cluster, options: FaultOptions, rng: random.Random, counts: dict[str, int]) -> None:
+        """``counts``: what was done, by name; added to."""
+        self.cluster = cluster
+        self.options = options
+        self.rng = rng
+        self.counts = counts
+        self._active = True
+
+    def schedule(self, span_s: float) -> None:
+        """Draw the faults of the next ``span_s`` seconds."""
+        deeds = {
+            "break": (self.options.breaks, self._break),
+            "partition": (self.options.partitions, self._partition),
+            "asymmetric": (self.options.asymmetric, self._asymmetric),
+            "crash": (self.options.crashes, self._crash),
+            "pause": (self.options.pauses, self._pause),
+        }
+        for name, (rate, deed) in deeds.items():
+            expected = rate * len(self.cluster.nodes) * span_s / 60
+            count = int(expected) + (self.rng.random() < expected % 1)
+            for _ in range(count):
+                self.cluster.kernel.after(self.rng.uniform(0, span_s), self._do, name, deed)
+
+    def _do(self, name: str, deed: Callable[[], bool]) -> None:
+        if self._active and deed():
+            self.counts[name] = self.counts.get(name, 0) + 1
+
+    def heal(self) -> None:
+        """Undo everything, and let nothing more happen."""
+        self._active = False
+        self.cluster.network.heal()
+        for node in self.cluster.nodes.values():
+            if node.broker is None:
+                self.cluster.start(node.name)
+            elif node.paused:
+                self.cluster.resume(node.name)
+
+    # --- the deeds; each says whether it was done
+
+    def _neighbours(self) -> tuple[str, str] | None:
+        pairs = [
+            (node.name, peer)
+            for node in self.cluster.nodes.values()
+            if node.broker is not None
+            for peer in node.broker.links.of
+        ]
+        return self.rng.choice(pairs) if pairs else None
+
+    def _span(self) -> float:
+        return self.rng.uniform(0.05, self.options.span_s_max)
+
+    def _break(self) -> bool:
+        pair = self._neighbours()
+        return pair is not None and self.cluster.network.break_connection(*pair)
+
+    def _partition(self) -> bool:
+        pair = self._neighbours()
+        if pair is None:
+            return False
+        one, other = pair
+        self.cluster.network.cut(one, other)
+        self.cluster.network.cut(other, one)
+        self.cluster.kernel.after(self._span(), self._end_cuts)
+        return True
+
+    def _asymmetric(self) -> bool:
+        pair = self._neighbours()
+        if pair is None:
+            return False
+        self.cluster.network.cut(*pair)
+        self.cluster.kernel.after(self._span(), self._end_cuts)
+        return True
+
+    def _end_cuts(self) -> None:
+        self.cluster.network.heal()
+
+    def _crash(self) -> bool:
+        name = self.rng.choice(list(self.cluster.nodes))
+        if not self.cluster.is_alive(name):
+            return False
+        self.cluster.crash(name)
+        self.cluster.kernel.after(self._span(), self._restart, name)
+        return True
+
+    def _restart(self, name: str) -> None:
+        if not self.cluster.is_alive(name):
+            self.cluster.start(name)
+
+    def _pause(self) -> bool:
+        name = self.rng.choice(list(self.cluster.nodes))
+        node = self.cluster.nodes[name]
+        if node.broker is None or node.paused:
+            return False
+        self.cluster.pause(name)
+        self.cluster.kernel.after(self._span(), self._end_pause, name)
+        return True
+
+    def _end_pause(self, name: str) -> None:
+        if self.cluster.nodes[name].paused:
+            self.cluster.resume(name)

@@ -1,0 +1,197 @@
+"""The network between brokers: connections, and what can go wrong on them.
+
+A *stream* carries frames in order and without loss as long as it lives; where a direction is cut off, its frames
+wait, as they would for TCP, and arrive after the cut has healed unless the connection was given up meanwhile.
+*Datagrams* get lost, doubled and overtake each other; where a direction is cut off they are gone.
+
+Owns: connections, latencies, cuts. Must not know: what a frame says, or what a broker does with it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reknit.core.io import Accepted, DialFailed, Dialled, Input, Lost, Received
+from reknit.sim.kernel import Kernel
+
+__all__ = ["Network", "NetworkOptions", "Traffic"]
+
+
+class NetworkOptions(msgspec.Struct, frozen=True):
+    latency_s_min: float = 0.001
+    latency_s_max: float = 0.02
+    dial_timeout_s: float = 1.0
+    datagrams: bool = False
+    loss: float = 0.0
+    """Datagrams: the share that is lost."""
+    duplication: float = 0.0
+    """Datagrams: the share that arrives twice."""
+
+
+@dataclass(slots=True)
+class Traffic:
+    frames: int = 0
+    bytes: int = 0
+    lost: int = 0
+    duplicated: int = 0
+
+
+@dataclass(slots=True)
+class _End:
+    """One end of a connection. ``peer`` is the number of the other."""
+
+    node: str
+    other: str
+    peer: int
+    known: bool = False  # the node has been told of this end
+    arrives_at: float = 0.0  # streams: the last frame towards this end
+    waiting: deque[bytes] = field(default_factory=deque)  # streams: towards this end, while cut off
+
+
+class Network:
+    """``give(node, given)`` hands an input to a node; ``alive(node)`` says whether it would take it."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        options: NetworkOptions,
+        rng: random.Random,
+        give: Callable[[str, Input], None],
+        alive: Callable[[str], bool],
+    ) -> None:
+        self.kernel = kernel
+        self.options = options
+        self.rng = rng
+        self.give = give
+        self.alive = alive
+        self.traffic = Traffic()
+        self._ends: dict[int, _End] = {}
+        self._cuts: dict[tuple[str, str], None] = {}  # directions
+        self._count = 0
+
+    # --- what a node does
+
+    def dial(self, node: str, peer: str) -> None:
+        if self._cut(node, peer) or self._cut(peer, node) or not self.alive(peer):
+            wait = self._latency() if not self._cut(node, peer) else self.options.dial_timeout_s
+            self.kernel.after(wait, self.give, node, DialFailed(peer, "no answer"))
+            return
+        near, far = self._count + 1, self._count + 2
+        self._count = far
+        self._ends[near] = _End(node, peer, far)
+        self._ends[far] = _End(peer, node, near)
+        delay = self._latency()
+        self.kernel.after(delay, self._open, far, Accepted(far))
+        self.kernel.after(2 * delay, self._open, near, Dialled(peer, near))
+
+    def send(self, conn: int, frame: bytes) -> None:
+        end = self._ends.get(conn)
+        if end is None:
+            return
+        self.traffic.frames += 1
+        self.traffic.bytes += len(frame)
+        far = self._ends.get(end.peer)
+        if far is None:
+            if not self._cut(end.node, end.other) and not self._cut(end.other, end.node):
+                self.kernel.after(2 * self._latency(), self._lose, conn, "connection reset")
+        elif self.options.datagrams:
+            self._send_datagram(end, frame)
+        elif self._cut(end.node, end.other):
+            far.waiting.append(frame)
+        else:
+            self._send_stream(end.peer, far, frame)
+
+    def close(self, conn: int) -> None:
+        end = self._ends.get(conn)
+        if end is not None:
+            del self._ends[conn]
+            self._tell_lost(end.peer, f"closed by {end.node}", end)
+
+    # --- what goes wrong
+
+    def crash(self, node: str) -> None:
+        """All its connections are gone; the other ends notice, unless they are cut off."""
+        for conn, end in list(self._ends.items()):
+            if end.node == node:
+                del self._ends[conn]
+                self._tell_lost(end.peer, f"{node} crashed", end)
+
+    def break_connection(self, one: str, other: str) -> bool:
+        """Both ends lose the connection, and what is in flight on it."""
+        for conn, end in list(self._ends.items()):
+            if (end.node, end.other) == (one, other) and end.known and end.peer in self._ends:
+                self._lose(conn, "connection reset")
+                self._lose(end.peer, "connection reset")
+                return True
+        return False
+
+    def cut(self, node: str, towards: str) -> None:
+        """Nothing gets from ``node`` to ``towards`` any more."""
+        self._cuts[node, towards] = None
+
+    def heal(self) -> None:
+        self._cuts.clear()
+        for conn, end in list(self._ends.items()):
+            while end.waiting:
+                self._send_stream(conn, end, end.waiting.popleft())
+
+    # --- inside
+
+    def _cut(self, node: str, towards: str) -> bool:
+        return (node, towards) in self._cuts
+
+    def _latency(self) -> float:
+        return self.rng.uniform(self.options.latency_s_min, self.options.latency_s_max)
+
+    def _send_stream(self, conn: int, end: _End, frame: bytes) -> None:
+        end.arrives_at = max(end.arrives_at, self.kernel.now + self._latency())
+        self.kernel.at(end.arrives_at, self._arrive, conn, frame)
+
+    def _arrive(self, conn: int, frame: bytes) -> None:
+        """A cut that began while the frame was under way stops it, and all behind it, as it would a TCP segment."""
+        end = self._ends.get(conn)
+        if end is None:
+            return
+        if end.waiting or self._cut(end.other, end.node):
+            end.waiting.append(frame)
+        else:
+            self.give(end.node, Received(conn, frame))
+
+    def _send_datagram(self, end: _End, frame: bytes) -> None:
+        copies = 1
+        if self._cut(end.node, end.other) or self.rng.random() < self.options.loss:
+            copies = 0
+            self.traffic.lost += 1
+        elif self.rng.random() < self.options.duplication:
+            copies = 2
+            self.traffic.duplicated += 1
+        for _ in range(copies):
+            self.kernel.after(self._latency(), self._give_if_open, end.peer, Received(end.peer, frame))
+
+    def _open(self, conn: int, given: Accepted | Dialled) -> None:
+        end = self._ends.get(conn)
+        if end is not None:
+            end.known = True
+            self.give(end.node, given)
+
+    def _give_if_open(self, conn: int, given: Input) -> None:
+        end = self._ends.get(conn)
+        if end is not None:
+            self.give(end.node, given)
+
+    def _tell_lost(self, conn: int, reason: str, near: _End) -> None:
+        """The far end notices behind what was sent to it before; cut off, it notices nothing."""
+        if not self._cut(near.node, near.other):
+            far = self._ends.get(conn)
+            at = max(self.kernel.now + self._latency(), far.arrives_at if far else 0.0)
+            self.kernel.at(at, self._lose, conn, reason)
+
+    def _lose(self, conn: int, reason: str) -> None:
+        end = self._ends.pop(conn, None)
+        if end is not None:
+            self.give(end.node, Lost(conn, reason) if end.known else DialFailed(end.other, reason))

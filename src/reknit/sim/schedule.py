@@ -1,0 +1,282 @@
+"""One random schedule: from a seed to a verdict.
+
+The seed draws a network, a routing strategy, a workload and faults. Each round has a *safety* phase (clients publish
+and come and go, links change, faults happen) and a *liveness* phase (faults are healed; all must come to rest within
+a bounded time). A last round without faults or changes shows that events travel only where they are wanted. Then the
+checkers read the trace.
+
+Owns: what a schedule consists of. Must not know: what is right; that is for the checkers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reknit.core.broker import BrokerOptions
+from reknit.core.links.options import LinkOptions
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.shapes import names, shape_edges
+from reknit.core.routing.strategies import RoutingName
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.sim.checkers.bounds import check_bounds
+from reknit.sim.checkers.delivery import Tally, check_delivery
+from reknit.sim.checkers.order import check_order
+from reknit.sim.checkers.tables import check_tables
+from reknit.sim.checkers.tree import check_tree
+from reknit.sim.checkers.violation import Violation
+from reknit.sim.cluster import Cluster
+from reknit.sim.faults import FaultOptions, Faults
+from reknit.sim.network import NetworkOptions
+from reknit.sim.workload import World
+from reknit.trace.records import Record
+
+__all__ = ["Outcome", "Plan", "draw", "judge", "run", "run_seed"]
+
+LIVENESS_S_MAX = 120.0
+"""Virtual seconds within which a healed network must come to rest."""
+
+REACTIONS_MAX = 60
+"""Events that clients publish because they have seen one, in one schedule."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Everything that a seed decides before the run."""
+
+    seed: int
+    shape: str
+    brokers: int
+    routing: RoutingName
+    covering: bool
+    network: NetworkOptions
+    faults: FaultOptions
+    rounds: int
+    round_s: float
+    clients_per_broker: int
+    content: float
+    publish_per_s: float
+    churn_per_s: float
+    links_per_s: float
+    reaction: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    plan: Plan
+    violations: list[Violation]
+    tally: Tally
+    records: list[Record]
+    faults: dict[str, int] = field(default_factory=dict)
+    refused: int = 0
+
+
+def draw(seed: int) -> Plan:
+    rng = random.Random(f"{seed}/plan")
+    routing: RoutingName = rng.choice(
+        ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
+    )
+    datagrams = rng.random() < 0.3
+    faulty = rng.random() < 0.8
+    return Plan(
+        seed=seed,
+        shape=rng.choice(("line", "star", "random", "bushy")),
+        brokers=rng.randint(2, 7),
+        routing=routing,
+        covering=routing == "subscription-forwarding" and rng.random() < 0.4,
+        network=NetworkOptions(
+            latency_s_max=rng.choice((0.005, 0.05, 0.3)),
+            datagrams=datagrams,
+            loss=rng.choice((0.0, 0.05, 0.2)) if datagrams else 0.0,
+            duplication=rng.choice((0.0, 0.1)) if datagrams else 0.0,
+        ),
+        faults=_draw_faults(rng) if faulty else FaultOptions(),
+        rounds=rng.randint(1, 2),
+        round_s=rng.choice((4.0, 10.0)),
+        clients_per_broker=rng.randint(1, 2),
+        content=rng.choice((0.0, 0.5, 0.8)),
+        publish_per_s=rng.choice((4.0, 12.0)),
+        churn_per_s=rng.choice((0.0, 0.5, 2.0)),
+        links_per_s=rng.choice((0.0, 0.0, 0.4)),
+        reaction=rng.choice((0.0, 0.2)),
+    )
+
+
+def _draw_faults(rng: random.Random) -> FaultOptions:
+    def sometimes(rate: float) -> float:
+        return rate if rng.random() < 0.4 else 0.0
+
+    return FaultOptions(
+        breaks=sometimes(12.0),
+        partitions=sometimes(4.0),
+        asymmetric=sometimes(4.0),
+        crashes=sometimes(4.0),
+        pauses=sometimes(4.0),
+        span_s_max=rng.choice((1.0, 8.0)),
+    )
+
+
+class _Run:
+    """The clients and the operator of one schedule."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.rng = random.Random(f"{plan.seed}/run")
+        self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
+        edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
+        self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
+        self.cluster.reaction = self._react
+        self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
+        self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
+        self.reactions = 0
+        self.faults: dict[str, int] = {}
+        self.quiet = True
+
+    def run(self) -> list[Violation]:
+        self.cluster.start_all()
+        for broker in self.cluster.nodes:
+            for number in range(self.plan.clients_per_broker):
+                self.wants[broker, f"{broker}-c{number + 1}"] = {
+                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
+                }
+        self._bring_clients()
+        problems = self._settle("at the start")
+        for number in range(1, self.plan.rounds + 1):
+            if problems:
+                return problems
+            self._round(self.plan.faults, self.plan.churn_per_s, self.plan.links_per_s)
+            problems = self._settle(f"after round {number}")
+        if not problems:
+            self._round(FaultOptions(), 0.0, 0.0)
+            problems = self._settle("at the end")
+        return problems
+
+    def _settle(self, when: str) -> list[Violation]:
+        self._bring_clients()
+        if self.cluster.settle(LIVENESS_S_MAX):
+            return []
+        why = self.cluster.restlessness()
+        return [Violation("liveness", self.cluster.kernel.now, f"not at rest {when}: {why}")]
+
+    def _round(self, faults: FaultOptions, churn_per_s: float, links_per_s: float) -> None:
+        span = self.plan.round_s if churn_per_s or links_per_s or faults != FaultOptions() else 1.0
+        self.quiet = False
+        hand = Faults(self.cluster, faults, self.rng, self.faults)
+        hand.schedule(span)
+        self._spread(self.plan.publish_per_s * span, span, self._publish)
+        self._spread(churn_per_s * span, span, self._churn)
+        self._spread(links_per_s * span, span, self._change_link)
+        if faults.crashes:
+            self._spread(2 * span, span, self._bring_clients)
+        self.cluster.kernel.run(until=self.cluster.kernel.now + span)
+        self.quiet = True
+        hand.heal()
+
+    def _spread(self, count: float, span: float, deed: Callable[[], None]) -> None:
+        for _ in range(int(count)):
+            self.cluster.kernel.after(self.rng.uniform(0, span), deed)
+
+    # --- clients
+
+    def _bring_clients(self) -> None:
+        """Clients come (back) to brokers that have begun a new life."""
+        for broker, node in self.cluster.nodes.items():
+            if node.broker is None or node.paused or self.lives.get(broker) == node.incarnation:
+                continue
+            self.lives[broker] = node.incarnation
+            for (home, client), patterns in self.wants.items():
+                if home == broker:
+                    self.cluster.attach(broker, client, patterns)
+
+    def _someone(self) -> tuple[str, str] | None:
+        """A client whose broker serves it now."""
+        nodes = self.cluster.nodes
+        here = [
+            key
+            for key in self.wants
+            if nodes[key[0]].broker is not None and self.lives.get(key[0]) == nodes[key[0]].incarnation
+        ]
+        return self.rng.choice(here) if here else None
+
+    def _publish(self) -> None:
+        if (someone := self._someone()) is not None:
+            events = [self.world.event() for _ in range(self.rng.choice((1, 1, 1, 3)))]
+            self.cluster.publish(*someone, *events)
+
+    def _churn(self) -> None:
+        someone = self._someone()
+        if someone is None:
+            return
+        wants, pattern = self.wants[someone], self.world.pattern()
+        if pattern in wants and self.rng.random() < 0.8:
+            del wants[pattern]
+            self.cluster.unsubscribe(*someone, pattern)
+        elif self.rng.random() < 0.1:
+            self.cluster.detach(*someone)
+            self.cluster.attach(*someone, wants)
+        else:
+            wants[pattern] = None
+            self.cluster.subscribe(*someone, pattern)
+
+    def _react(self, broker: str, client: str, event: Event) -> None:
+        """A client that has seen an event may publish one: the stuff of causal chains."""
+        if not self.quiet and self.reactions < REACTIONS_MAX and self.rng.random() < self.plan.reaction:
+            self.reactions += 1
+            self.cluster.kernel.after(0.0, self._publish_as, broker, client, self.cluster.nodes[broker].incarnation)
+
+    def _publish_as(self, broker: str, client: str, incarnation: int) -> None:
+        if self.cluster.nodes[broker].incarnation == incarnation:
+            self.cluster.publish(broker, client, self.world.event())
+
+    # --- the operator
+
+    def _change_link(self) -> None:
+        alive = [name for name, node in self.cluster.nodes.items() if node.broker is not None]
+        if len(alive) < 2:
+            return
+        one, other = self.rng.sample(alive, 2)
+        broker = self.cluster.nodes[one].broker
+        assert broker is not None
+        if other in broker.links.of and self.rng.random() < 0.5:
+            self.cluster.remove_link(one, other)
+        else:
+            self.cluster.add_link(one, other)
+
+
+def _broker_options(plan: Plan) -> BrokerOptions:
+    return BrokerOptions(
+        routing=plan.routing,
+        covering=plan.covering,
+        observe=True,
+        founded=True,
+        gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
+        links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
+        overlay=OverlayOptions(),
+    )
+
+
+def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
+    return [
+        *check_delivery(records, tally),
+        *check_order(records),
+        *check_tree(records),
+        *check_tables(records, plan.routing, plan.covering),
+        *check_bounds(records),
+    ]
+
+
+def run(plan: Plan) -> Outcome:
+    schedule = _Run(plan)
+    problems = schedule.run()
+    tally = Tally()
+    records = schedule.cluster.records
+    refused = sum(1 for error in schedule.cluster.replies.values() if error)
+    found = problems + judge(plan, records, tally)
+    return Outcome(plan, found, tally, records, schedule.faults, refused)
+
+
+def run_seed(seed: int) -> Outcome:
+    return run(draw(seed))

@@ -126,6 +126,7 @@ def test_arithmetic_binds_as_usual() -> None:
         ("a € ≤ 3", 1, 3, "out of place"),
         ("≤ = 3", 1, 1, "cannot be part of a name"),
         ('"" = 3', 1, 1, "cannot be empty"),
+        ("a = '\ud800'", 1, 6, "UTF-8"),
         ("(a = 1", 1, 7, "closing parenthesis"),
         ("a = 1)", 1, 6, "the end"),
     ],

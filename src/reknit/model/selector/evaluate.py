@@ -318,6 +318,9 @@ def matcher(condition: Condition) -> Callable[[View], bool]:
 
 
 def _every(tests: list[Callable[[View], bool]]) -> Callable[[View], bool]:
+    if len(tests) == 1:
+        return tests[0]
+
     def test(view: View) -> bool:
         for one in tests:  # noqa: SIM110 (a generator would cost more than most tests)
             if not one(view):
@@ -338,36 +341,44 @@ def _some(tests: list[Callable[[View], bool]]) -> Callable[[View], bool]:
 
 
 def _fused(operands: tuple[Condition, ...]) -> list[Callable[[View], bool]]:
-    """The operands' matchers; a lower and an upper limit of one attribute become one test."""
-    lows: dict[str, Numeric] = {}
-    highs: dict[str, Numeric] = {}
+    """The operands' matchers; all closed limits on numbers become one test, which most selectors are."""
+    ranges: dict[str, tuple[Numeric, Numeric]] = {}
     rest: list[Condition] = []
     for operand in operands:
         limit = _closed_limit(operand)
-        if limit is None or limit[1] in (side := lows if limit[0] == ">=" else highs):
+        if limit is None:
             rest.append(operand)
-        else:
-            side[limit[1]] = limit[2]
-    names = list(dict.fromkeys([*lows, *highs]))
-    ranges = [_within(name, lows.get(name, -math.inf), highs.get(name, math.inf)) for name in names]
-    return ranges + [matcher(operand) for operand in rest]
+            continue
+        name, low, high = limit
+        least, greatest = ranges.get(name, (-math.inf, math.inf))
+        ranges[name] = (max(least, low), min(greatest, high))
+    tests = [_within(tuple((name, low, high) for name, (low, high) in ranges.items()))] if ranges else []
+    return tests + [matcher(operand) for operand in rest]
 
 
-def _closed_limit(condition: Condition) -> tuple[str, str, Numeric] | None:
+def _closed_limit(condition: Condition) -> tuple[str, Numeric, Numeric] | None:
     if not isinstance(condition, Comparison) or condition.operator not in (">=", "<="):
         return None
     if not isinstance(condition.left, Name) or not isinstance(condition.right, Number):
         return None
-    return condition.operator, condition.left.name, condition.right.value
+    limit = condition.right.value
+    return (
+        (condition.left.name, limit, math.inf)
+        if condition.operator == ">="
+        else (condition.left.name, -math.inf, limit)
+    )
 
 
-def _within(name: str, low: Numeric, high: Numeric) -> Callable[[View], bool]:
+def _within(ranges: tuple[tuple[str, Numeric, Numeric], ...]) -> Callable[[View], bool]:
     def test(view: View) -> bool:
-        value = view.get(name)
-        if type(value) is not int:
-            value = number(value)
-            if value is None:
+        for name, low, high in ranges:
+            value = view.get(name)
+            if type(value) is not int:
+                value = number(value)
+                if value is None:
+                    return False
+            if not low <= value <= high:
                 return False
-        return low <= value <= high
+        return True
 
     return test

@@ -9,6 +9,7 @@ Owns: reading, the bounds of a selector, and its error messages. Must not know: 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -43,6 +44,8 @@ SELECTOR_NESTING_MAX = 32
 """How deep parentheses, NOTs, signs and chains of arithmetic may nest."""
 SELECTOR_TERMS_MAX = 256
 """How many names and literals a selector may hold; BETWEEN counts its left side twice."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SHOWN_CHARS = 60
 """How much of a long line an error shows on either side of the fault."""
@@ -348,6 +351,8 @@ def parse(text: str) -> Condition:
     """The tree of a selector as it was written; ``BadSelector`` if it is none."""
     if len(text) > SELECTOR_CHARS_MAX:
         raise BadSelector(f"it is longer than {SELECTOR_CHARS_MAX} characters", text, SELECTOR_CHARS_MAX)
+    if (odd := _SURROGATE.search(text)) is not None:
+        raise BadSelector("half a character stands here, which cannot be written as UTF-8", text, odd.start())
     try:
         whole: _Part = _PARSER.parse(text)  # type: ignore[assignment]
         return _condition(whole).node  # type: ignore[return-value]

@@ -1,0 +1,331 @@
+"""Some thousand patterns side by side, one bit each: which of them does an event match?
+
+For each attribute that its patterns limit, the block cuts the line of numbers into cells and keeps for each cell the
+set of patterns that *miss* it: those whose range lies outside. An event lies in one cell per attribute; the patterns
+that it can match are those that none of its cells misses. Sets are Python's long integers, so that one OR passes over
+all patterns of the block. Texts have no cells: the set of patterns that *hit* is kept for each text and each prefix
+that one asks for.
+
+Cells are coarse: a pattern whose limit lies inside the event's cell is in *doubt* and is compared with its exact
+limits. So is one that has a part which only evaluation can decide. The others match for sure, and are not looked at.
+
+Updates come in batches, so that a batch and not each pattern pays for the pass over all cells. The cuts follow the
+limits of the patterns: they are drawn anew when an axis has grown fourfold since, or by half with the limits piled up
+in few cells; never for more than one axis at a time, so that no single update pays for all. A new block begins with the
+cuts of the one before, and as long as they fit both, an event is placed between them once.
+
+Owns: the bits. Must not know: topics, or which block a pattern should be in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from reknit.model.conjuncts import Choice, Equality, Hole, Range, Ruler, Senses
+from reknit.model.pattern import Pattern
+from reknit.model.selector.evaluate import Numeric, View
+
+__all__ = ["BATCH_MAX", "BLOCK_PATTERNS_MAX", "Block", "Entry"]
+
+BLOCK_PATTERNS_MAX = 4096
+BATCH_MAX = 32
+"""How many patterns enter or leave the cells at once."""
+CELLS_MAX = 256
+_GROWTH = 4
+_SKEWED_GROWTH = 1.5
+_SKEW = 8
+"""How many times the average share of limits one cell may hold, and then some: few limits are never even."""
+_SKEW_SLACK = 16
+_SINGLE_BITS_MAX = 24
+"""Up to here it is cheaper to pick single bits than to write all of them out."""
+_INFINITE = float("inf")
+
+
+class Entry(msgspec.Struct, gc=False, eq=False):
+    """One pattern with what is needed to verify it, and its place. It refers to no container, so it is in no cycle."""
+
+    pattern: Pattern
+    chosen: Equality | None
+    """The equality that its bucket stands for; it needs no further test."""
+    ranges: tuple[Range, ...]
+    holes: tuple[Hole, ...]
+    choices: tuple[Choice, ...]
+    rest: Callable[[View], bool] | None
+    slot: int = -1
+    """Its place in a block; -1 while it waits for one."""
+
+    def matches(self, senses: Senses) -> bool:
+        """The whole test, for an entry whose block has not looked at the event."""
+        texts = senses.texts
+        for name, members, prefix in self.choices:
+            text = texts.get(name)
+            if text is None or not (text in members if members else text.startswith(prefix)):
+                return False
+        return self.is_confirmed(senses)
+
+    def is_confirmed(self, senses: Senses) -> bool:
+        """All but the texts, which a block decides exactly."""
+        numbers = senses.numbers
+        for name, low, high in self.ranges:
+            value = numbers.get(name)
+            if value is None or not low <= value <= high:
+                return False
+        for name, hole in self.holes:
+            if numbers[name] == hole:
+                return False
+        return self.rest is None or self.rest(senses.view)
+
+
+_Limits: TypeAlias = list[tuple[int, Numeric, Numeric]]
+"""The bit of a pattern, its least and its greatest number."""
+
+
+class _NumberAxis:
+    """One attribute's cells, and one more at the end for events without that attribute."""
+
+    __slots__ = ("doubts", "edges", "fitted", "misses", "ruler", "seen")
+
+    def __init__(self, ruler: Ruler) -> None:
+        self.draw(ruler, [])
+        self.fitted = 0
+
+    def draw(self, ruler: Ruler, limits: _Limits) -> None:
+        """Begin anew with other cuts."""
+        self.ruler = ruler
+        self.misses = [0] * (len(ruler.cuts) + 2)
+        self.doubts = [0] * (len(ruler.cuts) + 2)
+        self.edges = [0] * (len(ruler.cuts) + 2)
+        self.seen = 0
+        self.add(limits)
+        self.fitted = self.seen
+
+    def add(self, limits: _Limits) -> None:
+        """Enter patterns, with one pass over the cells for all of them."""
+        outside = 0
+        entering: dict[int, int] = {}
+        leaving: dict[int, int] = {}
+        cuts, edges, doubts = self.ruler.cuts, self.edges, self.doubts
+        for bit, low, high in limits:
+            outside |= bit
+            if low <= high:
+                first, last = bisect_right(cuts, low), bisect_right(cuts, high)
+                entering[first] = entering.get(first, 0) | bit
+                leaving[last + 1] = leaving.get(last + 1, 0) | bit
+                doubts[first] |= bit
+                doubts[last] |= bit
+                edges[first] += 1
+                edges[last] += 1
+        self.seen += len(limits)
+        misses = self.misses
+        for cell in range(len(misses)):
+            if cell in entering:
+                outside &= ~entering[cell]
+            if cell in leaving:
+                outside |= leaving[cell]
+            misses[cell] |= outside
+
+    def clear(self, gone: int) -> None:
+        """Free the bits for others. Old doubts stay until the next drawing: all they do is to have more verified."""
+        kept = ~gone
+        self.misses = [miss & kept for miss in self.misses]
+
+    def is_unused(self) -> bool:
+        return not self.misses[-1]
+
+    def is_worn(self) -> bool:
+        """Whether the cuts no longer fit the limits."""
+        if self.seen >= _GROWTH * self.ruler.drawn_from:
+            return True
+        if self.seen < _SKEWED_GROWTH * self.fitted:
+            return False
+        return max(self.edges) > _SKEW_SLACK + _SKEW * 2 * self.seen / len(self.edges)
+
+
+def _ruler(limits: _Limits) -> Ruler:
+    """Cuts that leave about as many limits in each cell as in any other."""
+    points = sorted({edge for _, low, high in limits for edge in (low, high) if abs(edge) != _INFINITE})
+    step = max(1, -(-len(points) // (CELLS_MAX - 1)))
+    return Ruler(points[::step], len(limits))
+
+
+class _TextAxis:
+    """One attribute's texts: who accepts this text, and who anything that begins with this prefix."""
+
+    __slots__ = ("by_prefix", "by_text", "lengths", "users")
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.by_text: dict[str, int] = {}
+        self.by_prefix: dict[str, int] = {}
+        self.lengths: list[int] = []
+
+    def add(self, bit: int, members: tuple[str, ...], prefix: str) -> None:
+        self.users |= bit
+        for member in members:
+            self.by_text[member] = self.by_text.get(member, 0) | bit
+        if not members:
+            self.by_prefix[prefix] = self.by_prefix.get(prefix, 0) | bit
+            if len(prefix) not in self.lengths:
+                self.lengths = sorted([*self.lengths, len(prefix)])
+
+    def misses(self, text: str | None) -> int:
+        if text is None:
+            return self.users
+        hits = self.by_text.get(text, 0)
+        for length in self.lengths:
+            hits |= self.by_prefix.get(text[:length], 0)
+        return self.users & ~hits
+
+    def clear(self, gone: int) -> None:
+        kept = ~gone
+        self.users &= kept
+        self.by_text = {text: left for text, hits in self.by_text.items() if (left := hits & kept)}
+        self.by_prefix = {prefix: left for prefix, hits in self.by_prefix.items() if (left := hits & kept)}
+        self.lengths = sorted({len(prefix) for prefix in self.by_prefix})
+
+
+class Block:
+    """Up to ``BLOCK_PATTERNS_MAX`` entries, each in a slot, which is a bit of every set."""
+
+    __slots__ = ("_entries", "_evaluated", "_free", "_gone", "_live", "_numbers", "_rulers", "_texts")
+
+    def __init__(self, before: Block | None = None) -> None:
+        self._entries: list[Entry | None] = []
+        self._free: list[int] = []
+        self._gone: list[int] = []  # slots whose bits are still in the sets
+        self._live = 0
+        self._evaluated = 0  # bits of entries with a rest
+        self._numbers: dict[str, _NumberAxis] = {}
+        self._texts: dict[tuple[str, int], _TextAxis] = {}
+        self._rulers = {} if before is None else {name: axis.ruler for name, axis in before._numbers.items()}
+
+    def __len__(self) -> int:
+        return len(self._entries) - len(self._free) - len(self._gone)
+
+    def __contains__(self, entry: Entry) -> bool:
+        return 0 <= entry.slot < len(self._entries) and self._entries[entry.slot] is entry
+
+    def insert(self, batch: list[Entry]) -> None:
+        """Take in entries for which there is room."""
+        if len(self._free) + BLOCK_PATTERNS_MAX - len(self._entries) < len(batch):
+            self._clean()
+        limits: dict[str, _Limits] = {}
+        for entry in batch:
+            bit = 1 << self._place(entry)
+            self._live |= bit
+            if entry.rest is not None:
+                self._evaluated |= bit
+            for name, low, high in entry.ranges:
+                limits.setdefault(name, []).append((bit, low, high))
+            self._add_choices(entry, bit)
+        for name, its_limits in limits.items():
+            axis = self._numbers.get(name)
+            if axis is None:
+                axis = self._numbers[name] = _NumberAxis(self._rulers.get(name) or Ruler([], 0))
+            axis.add(its_limits)
+        self._redraw_one()
+
+    def _place(self, entry: Entry) -> int:
+        if self._free:
+            entry.slot = self._free.pop()
+            self._entries[entry.slot] = entry
+        else:
+            entry.slot = len(self._entries)
+            self._entries.append(entry)
+        return entry.slot
+
+    def _add_choices(self, entry: Entry, bit: int) -> None:
+        """A pattern may limit one text twice (LIKE and IN); the second limit gets an axis of its own."""
+        times: dict[str, int] = {}
+        for name, members, prefix in entry.choices:
+            which = times[name] = times.get(name, -1) + 1
+            axis = self._texts.get((name, which))
+            if axis is None:
+                axis = self._texts[name, which] = _TextAxis()
+            axis.add(bit, members, prefix)
+
+    def _redraw_one(self) -> None:
+        for name, axis in self._numbers.items():
+            if axis.is_worn():
+                limits = [
+                    (1 << entry.slot, low, high)
+                    for entry in self._entries
+                    if entry is not None
+                    for limited, low, high in entry.ranges
+                    if limited == name
+                ]
+                axis.draw(_ruler(limits), limits)
+                return
+
+    def remove(self, entry: Entry) -> None:
+        """Give up an entry of this block. Its bits leave the sets later, with others."""
+        self._entries[entry.slot] = None
+        self._live &= ~(1 << entry.slot)
+        self._gone.append(entry.slot)
+        entry.slot = -1
+        if len(self._gone) >= BATCH_MAX:
+            self._clean()
+
+    def _clean(self) -> None:
+        gone = 0
+        for slot in self._gone:
+            gone |= 1 << slot
+        for name, axis in list(self._numbers.items()):
+            axis.clear(gone)
+            if axis.is_unused():
+                del self._numbers[name]
+        for key, choices in list(self._texts.items()):
+            choices.clear(gone)
+            if not choices.users:
+                del self._texts[key]
+        self._evaluated &= ~gone
+        self._free += reversed(self._gone)
+        self._gone.clear()
+
+    def match(self, senses: Senses, found: list[Pattern]) -> None:
+        """Append the patterns that the event matches, in the order of their slots."""
+        cells, missed = senses.cells, 0
+        for name, axis in self._numbers.items():
+            cell = cells.get(axis.ruler)
+            if cell is None:
+                cell = senses.place(name, axis.ruler)
+            missed |= axis.misses[cell]
+        for (name, _), choices in self._texts.items():
+            missed |= choices.misses(senses.texts.get(name))
+        survivors = self._live & ~missed
+        if survivors:
+            entries = self._entries
+            found += [entries[slot].pattern for slot in _slots(self._verified(survivors, senses))]  # type: ignore[union-attr]
+
+    def _verified(self, survivors: int, senses: Senses) -> int:
+        """The survivors without those that were in doubt with good reason."""
+        cells, doubts = senses.cells, self._evaluated
+        for axis in self._numbers.values():
+            doubts |= axis.doubts[cells[axis.ruler]]
+        for slot in _slots(survivors & doubts):
+            entry = self._entries[slot]
+            if entry is None or not entry.is_confirmed(senses):
+                survivors ^= 1 << slot
+        return survivors
+
+
+def _slots(bits: int) -> Iterable[int]:
+    """The positions of the bits that are set, ascending."""
+    top: list[int] = []
+    while bits and len(top) < _SINGLE_BITS_MAX:
+        top.append(bits.bit_length() - 1)
+        bits ^= 1 << top[-1]
+    top.reverse()
+    return [*_many_slots(bits), *top] if bits else top
+
+
+def _many_slots(bits: int) -> Iterable[int]:
+    digits = bin(bits)[:1:-1]
+    at = digits.find("1")
+    while at >= 0:
+        yield at
+        at = digits.find("1", at + 1)

@@ -54,6 +54,8 @@ __all__ = ["Counters", "Driver", "RecordSink"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
+LOOK_S = 0.001
+"""How long after a turn its new deadlines are looked for: once for all turns of that time, not once for each."""
 REPLY_S_MAX = 30.0
 """How long an operator's command may take before its caller is told that the outcome is open."""
 
@@ -119,6 +121,7 @@ class Driver:
         self._closing: list[int] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = float("inf")
+        self._look: asyncio.TimerHandle | None = None
 
     def next_conn(self) -> int:
         return next(self._conns)
@@ -129,8 +132,9 @@ class Driver:
 
     def stop(self) -> None:
         """Cut every connection and forget the alarm. The core is not told: to it, and to its peers, this is a crash."""
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for timer in (self._alarm, self._look):
+            if timer is not None:
+                timer.cancel()
         for task in list(self._dials):
             task.cancel()
         for link in list(self.links.values()):
@@ -151,7 +155,7 @@ class Driver:
         self.clients[client.conn] = client
         now = self._clock()
         self.door.opened(client.conn, now)
-        self._finish(now)
+        self._finish()
         return not client.transport.is_closing()
 
     def client_received(self, client: ClientProtocol, data: bytes) -> None:
@@ -159,7 +163,7 @@ class Driver:
         handle = self.broker.handle
         for command in self.door.received(client.conn, data, now):
             self._perform(handle(command, now), now)
-        self._finish(now)
+        self._finish()
 
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:
@@ -168,17 +172,16 @@ class Driver:
             now = self._clock()
             for command in self.door.closed(client.conn, now):
                 self._perform(self.broker.handle(command, now), now)
-            self._finish(now)
+            self._finish()
         except Exception:
             self.failed(f"the end of client connection {client.conn}")
 
     def client_writable(self, client: ClientProtocol, ready: bool) -> None:
-        now = self._clock()
         try:
             self.door.writable(client.conn, ready)
         except Exception:
             self.failed(f"client connection {client.conn}, {'resumed' if ready else 'paused'}")
-        self._finish(now)
+        self._finish()
 
     # --- links
 
@@ -206,7 +209,7 @@ class Driver:
                     break
                 link.accepted()
         finally:
-            self._finish(now)
+            self._finish()
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:
@@ -259,7 +262,7 @@ class Driver:
             self._perform(self.broker.handle(each, now), now)
         except Exception:
             self.failed(type(each).__name__)
-        self._finish(now)
+        self._finish()
 
     def _perform(self, effects: Iterable[Effect], now: float) -> None:
         for effect in effects:
@@ -282,29 +285,30 @@ class Driver:
             case Reply(request, error):
                 self._reply(request, error)
 
-    def _finish(self, now: float) -> None:
-        """The end of a turn: one write for each socket, then the closes, then the alarm."""
-        self.counters.turns += 1
-        clients = self.clients
+    def _finish(self) -> None:
+        """The end of a turn: one write for each socket, and only then what nobody waits for."""
+        clients, counters = self.clients, self.counters
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:
                 continue
             if output.data:
-                client.transport.write(output.data)
-                self.counters.writes += 1
+                client.write(output.data)
+                counters.writes += 1
             if output.close:
                 client.close()
         if self._frames:
             self._write_links()
         if self._closing:
             self._close_links()
-        self._set_alarm(now)
+        counters.turns += 1
+        if self._look is None:
+            self._look = self.loop.call_later(LOOK_S, self._set_alarm)
 
     def _write_links(self) -> None:
         frames, self._frames = self._frames, {}
         for conn, parts in frames.items():
             if (link := self.links.get(conn)) is not None:
-                link.transport.write(b"".join(parts))
+                link.write(b"".join(parts))
                 self.counters.writes += 1
 
     def _close_links(self) -> None:
@@ -337,8 +341,9 @@ class Driver:
 
     # --- the alarm
 
-    def _set_alarm(self, now: float) -> None:
+    def _set_alarm(self) -> None:
         """Only an earlier deadline moves the alarm: one that comes too early finds nothing to do and sets it anew."""
+        self._look = None
         ours, doors = self.broker.deadline(), self.door.deadline()
         if ours is None or (doors is not None and doors < ours):
             ours = doors
@@ -347,7 +352,7 @@ class Driver:
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_at = ours
-        self._alarm = self.loop.call_later(max(ours - now, ALARM_S_MIN), self._due)
+        self._alarm = self.loop.call_later(max(ours - self._clock(), ALARM_S_MIN), self._due)
 
     def _due(self) -> None:
         self._alarm, self._alarm_at = None, float("inf")

@@ -12,11 +12,13 @@ link on another one.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import FrameSplitter, FrameTooLong
+from reknit.live.outlet import Outlet
 from reknit.wire.codec import FRAME_BYTES_MAX, GREETING_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class LinkProtocol(asyncio.Protocol):
         self.conn = driver.next_conn()
         self.peer = peer
         self.transport: asyncio.Transport
+        self.write: Callable[[bytes], None]
         self.remote = ""
         self._driver = driver
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
@@ -44,6 +47,7 @@ class LinkProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
+        self.write = Outlet(self.transport).write
         self.remote = str(transport.get_extra_info("peername"))
         self.transport.set_write_buffer_limits(high=self._driver.bounds.link_buffer_bytes_max)
         self._open = self._driver.link_opened(self)

@@ -11,7 +11,10 @@ counted. Nothing here awaits.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
+
+from reknit.live.outlet import Outlet
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
@@ -28,6 +31,7 @@ class ClientProtocol(asyncio.Protocol):
     def __init__(self, driver: Driver) -> None:
         self.conn = driver.next_conn()
         self.transport: asyncio.Transport
+        self.write: Callable[[bytes], None]
         self.remote = ""
         self._driver = driver
         self._open = False
@@ -35,6 +39,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
+        self.write = Outlet(self.transport).write
         self.remote = str(transport.get_extra_info("peername"))
         self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
         self._open = self._driver.client_opened(self)

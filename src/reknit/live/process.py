@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import gc
 import os
 import random
 import signal
@@ -33,6 +34,9 @@ from reknit.mqtt.door import Door
 
 __all__ = ["BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
+GARBAGE_OBJECTS = 50_000
+"""So many objects more than before, and the interpreter looks for cycles among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerPlan:
@@ -50,6 +54,10 @@ class BrokerPlan:
 
 def run_broker(plan: BrokerPlan) -> None:
     """Run until SIGTERM or SIGINT, on the fast loop where it is installed."""
+    # What is loaded by now stays for good, and the events that come and go make no cycles: look for those seldom.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_until_told(plan))
 

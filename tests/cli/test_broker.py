@@ -1,0 +1,40 @@
+"""``reknit broker``: bad input is one line and exit code 2. How it runs, the tests of the live shell show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = ["--mqtt", "127.0.0.1:0", "--listen", "127.0.0.1:0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (HERE, "--name is missing"),
+        (["--name", "b1", "--mqtt", "127.0.0.1:0"], "--listen is missing"),
+        (["--name", "b 1", *HERE], "--name: 'b 1' is no broker's name"),
+        (["--name", "b1", *HERE, "--admin", "nowhere"], "--admin: 'nowhere' is no HOST:PORT"),
+        (["--name", "b1", *HERE, "--link", "b2"], "--link: 'b2' is no NAME=HOST:PORT"),
+        (["--name", "b1", *HERE, "--link", "b2=x"], "neighbour b2: 'x' is no HOST:PORT"),
+        (["--name", "b1", *HERE, "--link", "b2=h:1", "--link", "b2=h:2"], "'b2' is given twice"),
+        (["--name", "b1", *HERE, "--expect", "b1"], "'b1' is this broker itself"),
+        (["--name", "b1", *HERE, "--settings", "{"], "--settings: "),
+        (["--config", "none.toml"], "none.toml: No such file"),
+    ],
+)
+def test_bad_input(reknit: Callable[..., Any], words: list[str], line: str) -> None:
+    said = reknit("broker", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert line in said.err
+
+
+def test_an_unknown_key_in_its_file(reknit: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "b1.toml"
+    file.write_text("[broker]\nnmae = 'b1'")
+    said = reknit("broker", "--config", str(file))
+    assert said.code == 2
+    assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: admin, listen, mqtt, name\n"

@@ -1,0 +1,74 @@
+"""The command line as a whole: help is quick and complete, an error is one line with the right exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reknit import __version__
+
+VERBS = ["broker", "link", "pub", "sub", "topology", "up", "verify-routes"]
+
+
+def test_help_names_every_verb(reknit: Callable[..., Any]) -> None:
+    said = reknit("--help")
+    assert said.code == 0
+    assert all(verb in said.out for verb in VERBS)
+    assert reknit("--version").out == f"reknit {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "verb", [*(verb.split() for verb in VERBS if verb != "link"), ["link", "add"], ["link", "remove"]]
+)
+def test_each_verbs_help_has_an_example(reknit: Callable[..., Any], verb: list[str]) -> None:
+    said = reknit(*verb, "--help")
+    assert said.code == 0
+    assert f"Example: reknit {' '.join(verb)}" in " ".join(said.out.split())
+
+
+def test_h_is_the_host_and_not_help(reknit: Callable[..., Any]) -> None:
+    assert reknit("pub", "-h").code == 2
+    assert "-h, --host" in reknit("sub", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["frobnicate"], "No such command"),
+        (["pub"], "reknit pub: Missing option '-t'"),
+        (["up", "--brokers", "many"], "reknit up: Invalid value for '--brokers': .*valid integer"),
+        (["link", "add", "b1"], "reknit link add: Missing argument"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(reknit: Callable[..., Any], words: list[str], line: str) -> None:
+    import re
+
+    said = reknit(*words)
+    assert (said.code, said.out) == (2, "")
+    assert re.search(line, said.err)
+    assert said.err.count("\n") == 1
+    assert "--help" in said.err
+
+
+def test_help_does_not_load_what_it_does_not_need() -> None:
+    heavy = ["numpy", "pyarrow", "uvicorn", "httpx", "aiomqtt", "lark", "matplotlib", "reknit.core", "reknit.mqtt"]
+    code = f"""
+import sys
+from reknit.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stderr == "[]\n"
+
+
+def test_the_module_runs_like_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "reknit", "--version"], capture_output=True, check=True, text=True)
+    assert done.stdout == f"reknit {__version__}\n"

@@ -1,0 +1,65 @@
+"""``reknit up``: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_it_prints_every_address_and_ends_cleanly_on_ctrl_c(start_up: Callable[..., Any]) -> None:
+    network = start_up("--shape", "star")
+    network.until_ready()
+    state = network.state
+    assert state["links"] == [["b1", "b2"], ["b1", "b3"]]
+    assert [broker["mqtt"] for broker in state["brokers"]] == [f"127.0.0.1:{network.base_port + n}" for n in range(3)]
+    network.process.send_signal(signal.SIGINT)
+    assert network.process.wait(timeout=30) == 0
+    printed = (network.directory / "out").read_text()
+    for broker in state["brokers"]:
+        assert all(broker[key] in printed for key in ("name", "mqtt", "listen", "admin"))
+        with pytest.raises(ProcessLookupError):
+            os.kill(broker["pid"], 0)
+    assert [each.name for each in network.directory.iterdir()] == ["out"]
+
+
+def test_a_second_one_in_the_directory_is_refused(reknit: Callable[..., Any], network: Any) -> None:
+    said = reknit("up", "--mqtt-base-port", "21300")
+    assert said.code == 2
+    assert f"a network is already running here (process {network.process.pid})" in said.err
+
+
+def test_a_taken_port_is_one_clear_line(reknit: Callable[..., Any], monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        said = reknit("up", "--brokers", "1", "--mqtt-base-port", str(port))
+    assert said.code == 2
+    assert said.err == f"reknit: 127.0.0.1:{port} is taken; choose others, such as with --mqtt-base-port\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--shape", "ring"], "network.shape: Invalid enum value 'ring'; allowed: line, random, star"),
+        (["--brokers", "0"], "network.brokers: Expected `int` >= 1"),
+        (["--routing", "best"], "options.routing: Invalid enum value 'best'; allowed: "),
+        (["none.toml"], "none.toml: No such file"),
+        (["listed.toml", "--brokers", "2"], "--brokers: the file lists its brokers under [[broker]]"),
+        (["cycle.toml"], "cycle.toml: the links form a cycle: y - x - y"),
+    ],
+)
+def test_bad_input(reknit: Callable[..., Any], monkeypatch: Any, tmp_path: Path, words: list[str], line: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed = '[[broker]]\nname = "x"\n[[broker]]\nname = "y"\n'
+    Path("listed.toml").write_text(listed)
+    Path("cycle.toml").write_text(listed + '[[link]]\na = "x"\nb = "y"\n' * 2)
+    said = reknit("up", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert line in said.err.replace("x - y - x", "y - x - y")

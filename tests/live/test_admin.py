@@ -1,0 +1,91 @@
+"""The operator's door: what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from reknit.client import connect
+from reknit.live.process import BrokerPlan, RunningBroker, broker_running
+
+
+def door(broker: RunningBroker) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"http://{broker.admin}", trust_env=False)
+
+
+async def ready(http: httpx.AsyncClient) -> bool:
+    return (await http.get("/readyz")).status_code == 200
+
+
+def test_what_a_broker_says_of_itself(plan: Callable[..., BrokerPlan], until: Any) -> None:
+    async def run() -> None:
+        async with broker_running(plan()) as broker, door(broker) as http:
+            assert (await http.get("/healthz")).json() == {"name": "b1", "alive": True}
+            await until(lambda: ready(http))
+            about = (await http.get("/topology")).json()
+            assert (about["name"], about["mqtt"], about["listen"]) == ("b1", str(broker.mqtt), str(broker.listen))
+            assert about["neighbours"] == {}
+            async with connect(*broker.mqtt, client_id="ann") as client, client.subscribe("t", where="n > 3"):
+                table = (await http.get("/table")).json()
+            assert table["clients"] == ["ann"]
+            assert table["entries"] == [{"kind": "client", "hop": "ann", "topic": "t", "selector": "n > 3"}]
+            counters = (await http.get("/counters")).json()
+            assert counters["shell"]["clients_accepted"] == 1
+            assert counters["mqtt"]["received"]["Connect"] == 1
+            assert (await http.get("/nothing")).status_code == 404
+
+    asyncio.run(run())
+
+
+def test_a_broker_is_not_ready_before_its_neighbours_are(plan: Callable[..., BrokerPlan]) -> None:
+    async def run() -> None:
+        async with broker_running(plan("b1", {"b2": "", "b0": "127.0.0.1:1"})) as broker, door(broker) as http:
+            answer = await http.get("/readyz")
+            assert answer.status_code == 503
+            assert answer.json() == {"name": "b1", "ready": False, "waiting_for": ["b0", "b2"]}
+
+    asyncio.run(run())
+
+
+def test_links_come_and_go_by_command_and_a_cycle_is_refused_by_name(
+    plan: Callable[..., BrokerPlan], until: Any
+) -> None:
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1")) as b1,
+            broker_running(plan("b2", {"b1": str(b1.listen)})) as b2,
+            broker_running(plan("b3", {"b2": str(b2.listen)})) as b3,
+            door(b3) as http,
+            door(b2) as http2,
+        ):
+            await until(lambda: ready(http))
+            await until(lambda: ready(http2))
+            refused = await http.post("/links", json={"peer": "b1", "address": str(b1.listen)})
+            assert refused.status_code == 409
+            assert all(name in refused.json()["error"] for name in ("b1", "b2", "b3"))
+            assert (await http.delete("/links/b2")).json() == {"done": True}
+            added = await http.post("/links", json={"peer": "b1", "address": str(b1.listen)})
+            assert (added.status_code, added.json()) == (200, {"done": True})
+            unknown = await http.delete("/links/b9")
+            assert unknown.status_code == 409
+            assert "b9" in unknown.json()["error"]
+
+    asyncio.run(run())
+
+
+def test_bad_requests_are_answered_and_change_nothing(plan: Callable[..., BrokerPlan]) -> None:
+    bad = [b"", b"{", b"\xff", b"[]", b'{"peer": "b2"}', b'{"peer": "b2", "address": "nowhere"}']
+    bad += [b'{"peer": "b 2", "address": "127.0.0.1:1"}', b'{"peer": "b2", "address": "h:1", "x": 1}', b" " * 100_000]
+
+    async def run() -> None:
+        async with broker_running(plan()) as broker, door(broker) as http:
+            for body in bad:
+                answer = await http.post("/links", content=body)
+                assert (answer.status_code, bool(answer.json()["error"])) == (400, True)
+            assert (await http.put("/links")).status_code == 405
+            assert (await http.get("/topology")).json()["neighbours"] == {}
+
+    asyncio.run(run())

@@ -1,0 +1,120 @@
+"""A whole network: it becomes ready, a broker that dies comes back with the links of now, and the end is clean."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from reknit.client import connect
+from reknit.live.address import free_ports, parse_address
+from reknit.live.config import NetworkFile, NetworkSection
+from reknit.live.errors import ConfigError, NetworkRunning
+from reknit.live.network import Network
+from reknit.live.plan import NetworkPlan, plan_network
+from reknit.live.statefile import STATE_FILE, read_state
+
+
+@pytest.fixture
+def plan() -> NetworkPlan:
+    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    return plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)), random.Random())
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def neighbours(admin: str) -> list[str]:
+    """Those of this broker whose links are up; none while it does not answer."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        try:
+            said = (await http.get(admin + "/topology")).json()["neighbours"]
+        except httpx.HTTPError:
+            return []
+    return sorted(name for name, link in said.items() if link["up"])
+
+
+async def linked(admin: str, names: list[str]) -> bool:
+    return await neighbours(admin) == names
+
+
+def test_a_network_lives_heals_and_ends(plan: NetworkPlan, tmp_path: Path, until: Any) -> None:
+    said: list[str] = []
+
+    async def run() -> list[int]:
+        async with Network(plan, tmp_path, said.append) as network:
+            state = read_state(tmp_path)
+            assert [broker.name for broker in state.brokers] == ["b1", "b2", "b3"]
+            assert await neighbours(state.broker("b2").admin) == ["b1", "b3"]
+            with pytest.raises(NetworkRunning):
+                await Network(plan, tmp_path).__aenter__()
+
+            # Move a link, so that the one that dies must not come back with the links of the start.
+            async with httpx.AsyncClient(trust_env=False, timeout=40) as http:
+                assert (await http.delete(state.broker("b3").admin + "/links/b2")).json() == {"done": True}
+                body = {"peer": "b1", "address": state.broker("b1").listen}
+                assert (await http.post(state.broker("b3").admin + "/links", json=body)).json() == {"done": True}
+
+            victim = state.broker("b3")
+            os.kill(victim.pid, signal.SIGKILL)
+            await until(lambda: read_state(tmp_path).broker("b3").restarts == 1)
+            await until(lambda: linked(victim.admin, ["b1"]))
+            assert read_state(tmp_path).broker("b3").pid != victim.pid
+            assert any("b3: ended with code -9; restarting" in line for line in said)
+
+            where = [parse_address(state.broker(name).mqtt) for name in ("b2", "b3")]
+            async with connect(*where[0]) as b2, connect(*where[1]) as b3, b3.subscribe("t") as events:
+                event = asyncio.create_task(anext(events))
+                while not event.done():  # until the new subscription has reached the publisher's broker
+                    await b2.publish("t", b"across")
+                    await asyncio.sleep(0.05)
+                assert (await event).payload == b"across"
+            return [broker.pid for broker in network.state.brokers]
+
+    pids = asyncio.run(run())
+    assert all(gone(pid) for pid in pids)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broker_that_cannot_start_ends_the_network_with_its_own_words(plan: NetworkPlan, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Network(plan, tmp_path, lambda line: None):
+            pytest.fail("it runs")
+
+    with (
+        socket.create_server(plan.brokers[1].listen),
+        pytest.raises(ConfigError, match=f"^b2: broker b2: listen: cannot listen on {plan.brokers[1].listen}: "),
+    ):
+        asyncio.run(run())
+    assert not (tmp_path / STATE_FILE).exists()
+
+
+def test_a_port_that_is_taken_while_a_broker_is_down_ends_the_network(plan: NetworkPlan, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Network(plan, tmp_path, lambda line: None) as network:
+            os.kill(read_state(tmp_path).broker("b1").pid, signal.SIGKILL)
+            # Bind as soon as the port is free, which is before the restart.
+            while True:
+                try:
+                    holder = socket.create_server(plan.brokers[0].mqtt)
+                    break
+                except OSError:
+                    await asyncio.sleep(0.001)
+            with holder:
+                await network.failure()
+
+    with pytest.raises(ConfigError, match="b1: broker b1: mqtt: cannot listen on"):
+        asyncio.run(run())
+    assert list(tmp_path.iterdir()) == []

@@ -1,14 +1,11 @@
-"""What is appended is written, or counted as missing; what many nodes wrote is one history."""
+"""A run is read back as it was written; what many nodes wrote is one history."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -33,147 +30,6 @@ def seen(count: int, node: str = "b1", start: int = 0) -> list[Record]:
 
 def files(root: Path) -> list[Path]:
     return segments_of(node_directory(root, "b1"))
-
-
-def eventually(done: Callable[[], bool]) -> None:
-    """Wait for the thread; a writer that never gets there runs into the timeout of the test."""
-    while not done():
-        threading.Event().wait(0.01)
-
-
-# --- the writer
-
-
-def test_all_that_is_appended_is_written(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1") as writer:
-        for at in range(0, 1000, 10):
-            writer.append(seen(10, start=at))
-    assert read_trace(tmp_path) == seen(1000)
-    assert (writer.written, writer.dropped, writer.error) == (1000, 0, "")
-
-
-def test_a_segment_has_at_most_its_bound(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", segment_records_max=300) as writer:
-        writer.append(seen(1000))
-    rows = [pq.read_metadata(path).num_rows for path in files(tmp_path)]
-    assert sum(rows) == 1000
-    assert max(rows) == 300
-
-
-def test_a_full_segment_is_written_before_the_flush_is_due(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", segment_records_max=100, flush_s_max=3600.0) as writer:
-        writer.append(seen(150))
-        eventually(lambda: writer.written == 100)
-        assert read_trace(tmp_path) == seen(100)
-
-
-def test_a_part_of_a_segment_is_written_when_the_flush_is_due(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", flush_s_max=0.01) as writer:
-        writer.append(seen(3))
-        eventually(lambda: writer.written == 3)
-        assert read_trace(tmp_path) == seen(3)
-
-
-def test_order_rises_over_all_segments(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", segment_records_max=7) as writer:
-        writer.append(seen(30))
-    orders = [order for path in files(tmp_path) for order in pq.ParquetFile(path).read()["order"].to_pylist()]
-    assert orders == sorted(set(orders))
-
-
-def test_a_restarted_node_continues(tmp_path: Path) -> None:
-    for life in range(3):
-        with TraceWriter(tmp_path, "b1") as writer:
-            writer.append(seen(5, start=5 * life))
-    assert [path.name for path in files(tmp_path)] == [f"segment-0000000{number}.parquet" for number in (1, 2, 3)]
-    assert read_trace(tmp_path) == seen(15)
-
-
-def test_nothing_seen_writes_nothing(tmp_path: Path) -> None:
-    TraceWriter(tmp_path, "b1").close()
-    assert files(tmp_path) == []
-    assert read_trace(tmp_path) == []
-
-
-def test_close_twice_and_append_afterwards(tmp_path: Path) -> None:
-    writer = TraceWriter(tmp_path, "b1")
-    writer.close()
-    writer.close()
-    writer.append(seen(2))
-    assert writer.dropped == 2
-
-
-def test_what_does_not_fit_is_dropped_and_the_trace_says_so(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", segment_records_max=10, pending_records_max=10, flush_s_max=3600.0) as writer:
-        writer.append(seen(8))
-        writer.append(seen(5, start=8))
-        assert writer.dropped == 5
-    *wrote, note = read_trace(tmp_path)
-    assert wrote == seen(8)
-    assert (note.kind, note.node, note.size, note.time) == (Kind.UNTRACED, "b1", 5, 7.0)
-    assert "full" in note.detail
-
-
-def test_a_failed_write_is_counted_and_told_when_writing_works_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write, works = store.write_segment, threading.Event()
-
-    def flaky(*args: object) -> int:
-        if not works.is_set():
-            raise OSError("no space left")
-        return write(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(store, "write_segment", flaky)
-    with TraceWriter(tmp_path, "b1", flush_s_max=0.01) as writer:
-        writer.append(seen(3))
-        eventually(lambda: bool(writer.error))
-        works.set()
-        writer.append(seen(2, start=3))
-    trace = read_trace(tmp_path)
-    assert [record for record in trace if record.kind is not Kind.UNTRACED] == seen(2, start=3)
-    (note,) = (record for record in trace if record.kind is Kind.UNTRACED)
-    assert note.size == 3
-    assert "no space left" in note.detail
-
-
-def test_a_value_that_no_column_can_hold_does_not_end_the_trace(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, "b1", flush_s_max=0.01) as writer:
-        writer.append([Record(0.0, "b1", Kind.REFUSED, detail="\ud800")])
-        eventually(lambda: bool(writer.error))
-        writer.append(seen(2))
-    assert [record for record in read_trace(tmp_path) if record.kind is Kind.PUBLISHED] == seen(2)
-
-
-@pytest.mark.parametrize(
-    "bounds", [{"segment_records_max": 0}, {"pending_records_max": 1}, {"flush_s_max": 0.0}, {"flush_s_max": -1.0}]
-)
-def test_bounds_that_cannot_be(tmp_path: Path, bounds: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="segment_records_max <= pending_records_max"):
-        TraceWriter(tmp_path, "b1", **bounds)
-
-
-KILLED = """
-import sys, time
-from reknit.trace.records import Kind, Record
-from reknit.trace.store import TraceWriter
-writer = TraceWriter(sys.argv[1], "b1", segment_records_max=100, flush_s_max=3600.0)
-for at in range(10**9):
-    writer.append([Record(float(at), "b1", Kind.CALM)])
-    if writer.written >= 1000:
-        print("now", flush=True)
-    time.sleep(0.0001)
-"""
-
-
-def test_a_killed_process_leaves_whole_segments(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.send_signal(signal.SIGKILL)
-    times = [record.time for record in read_trace(tmp_path)]
-    assert len(times) >= 1000
-    assert times == [float(at) for at in range(len(times))]
 
 
 # --- a whole run

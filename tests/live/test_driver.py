@@ -105,6 +105,8 @@ class FakeTransport:
 @dataclass
 class Sink:
     records: list[Record] = field(default_factory=list)
+    written: int = 0
+    dropped: int = 0
 
     def append(self, records: list[Record]) -> None:
         self.records += records

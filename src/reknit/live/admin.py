@@ -83,7 +83,7 @@ class _Admin:
         return Json(body, status_code=503 if waiting else 200)
 
     async def topology(self, request: Request) -> Response:
-        return Json({**msgspec.to_builtins(self._about), "neighbours": self._driver.broker.table()["neighbours"]})
+        return Json({**msgspec.to_builtins(self._about), "neighbours": self._driver.neighbours()})
 
     async def table(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.table()})

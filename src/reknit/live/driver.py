@@ -63,7 +63,13 @@ _log = logging.getLogger("reknit.live")
 
 
 class RecordSink(Protocol):
-    """Where the trace goes; it must return at once."""
+    """Where the trace goes; it must return at once, and count what it could not take."""
+
+    @property
+    def written(self) -> int: ...
+
+    @property
+    def dropped(self) -> int: ...
 
     def append(self, records: list[Record]) -> None: ...
 
@@ -238,16 +244,25 @@ class Driver:
     # --- looking in
 
     def waiting_for(self) -> list[str]:
-        """The neighbours without which this broker is not ready."""
-        table = self.broker.table()
-        down = [name for name, link in table["neighbours"].items() if not link["up"]]
-        return sorted({*down, *table["waiting_for"], *table["wanted_links"]})
+        """The neighbours without which this broker is not ready. Asked often, so it looks at no table."""
+        broker = self.broker
+        down = [name for name, link in broker.links.of.items() if not link.greeted]
+        wanted = [each.peer for each in broker.overlay.joins.wanted.values()]
+        return sorted({*down, *wanted, *broker.gate.missing})
+
+    def neighbours(self) -> dict[str, dict[str, Any]]:
+        """Each neighbour, and how its link is."""
+        links = sorted(self.broker.links.of.items())
+        return {name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes} for name, link in links}
 
     def count(self) -> dict[str, Any]:
         """All counters, by who counts."""
         shell = {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)}
         core = {"malformed_frames": self.broker.links.malformed}
-        return {"shell": shell, "mqtt": msgspec.to_builtins(self.door.counters), "core": core}
+        counted = {"shell": shell, "mqtt": msgspec.to_builtins(self.door.counters), "core": core}
+        if self._trace is not None:
+            counted["trace"] = {"written": self._trace.written, "dropped": self._trace.dropped}
+        return counted
 
     # --- a turn
 

@@ -38,7 +38,8 @@ CALM_S = 30.0
 READY_S_MAX = 30.0
 READY_S_PER_BROKER = 2.0
 READY_POLL_S = 0.05
-STOP_S_MAX = 5.0
+STOP_S_MAX = 15.0
+"""How long a broker may take to end, which includes writing what is pending of its trace."""
 ASK_S_MAX = 2.0
 SAID_CHARS_MAX = 2000
 EXIT_BAD_INPUT = 2
@@ -138,6 +139,13 @@ class Network:
     # --- keeping
 
     async def _keep(self, child: _Child) -> None:
+        try:
+            await self._keep_alive(child)
+        except OSError as error:  # no more processes or files: the network cannot go on either
+            if not self._failure.done():
+                self._failure.set_exception(StartFailed(f"{child.planned.name}: {error}"))
+
+    async def _keep_alive(self, child: _Child) -> None:
         loop = asyncio.get_running_loop()
         delay_s = RESTART_S_MIN
         while not self._stopping:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from tests.model.strategies import conditions, views
+from hypothesis import strategies as st
+from tests.model.strategies import conditions, numbers, values, views
 
 from reknit.model.event import Scalar
 from reknit.model.selector import BadSelector, canonical, canonical_text, evaluate, parse, unparse
-from reknit.model.selector.syntax import Condition, Not
+from reknit.model.selector.syntax import Comparison, Condition, Not
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,7 @@ from reknit.model.selector.syntax import Condition, Not
         ("a = 1e20", "a = 1e+20"),
         ('"a" = 1 AND "b-c" = 1', '"b-c" = 1 AND a = 1'),
         ("c + (a + b) = 1", "a + b + c = 1"),
+        ("b - a = 1", "b - a = 1"),
         ("a - (b - c) = 1", "a - (b - c) = 1"),
     ],
 )
@@ -62,6 +64,13 @@ def test_it_is_true_for_the_same_events(condition: Condition, view: dict[str, Sc
 @given(conditions, views)
 def test_so_is_its_negation(condition: Condition, view: dict[str, Scalar]) -> None:
     assert (evaluate(canonical(Not(condition)), view) is True) == (evaluate(condition, view) is False)
+
+
+@given(st.builds(Comparison, st.sampled_from(["=", "<"]), values, values), st.tuples(numbers, numbers, numbers))
+@settings(max_examples=400)
+def test_it_counts_the_same(condition: Condition, abc: tuple[Scalar, Scalar, Scalar]) -> None:
+    view = dict(zip("abc", abc, strict=True))
+    assert (evaluate(canonical(condition), view) is True) == (evaluate(condition, view) is True)
 
 
 @given(conditions)

@@ -29,7 +29,7 @@ def test_it_prints_every_address_and_ends_cleanly_on_ctrl_c(start_up: Callable[.
 
 
 def test_a_second_one_in_the_directory_is_refused(reknit: Callable[..., Any], network: Any) -> None:
-    said = reknit("up", "--mqtt-base-port", "21300")
+    said = reknit("up", "--mqtt-base-port", str(network.base_port))
     assert said.code == 2
     assert f"a network is already running here (process {network.process.pid})" in said.err
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from reknit.model.event import Attributes
 
 __all__ = ["pub", "read_attribute", "register"]
+
+LINES_MAX = 100
+"""Lines that have been read and wait to be published."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,9 +50,8 @@ def pub(
         raise BadInput("pub: give a message with -m, or -l to take lines from the input")
     attributes = dict(read_attribute(text) for text in attribute)
     where = mqtt_address(host, port, broker)
-    payloads = [message] if message is not None else (line.rstrip("\n") for line in sys.stdin)
     try:
-        asyncio.run(_publish(where, client_id, topic, payloads, attributes, qos))
+        asyncio.run(_publish(where, client_id, topic, message, attributes, qos))
     except (BadAttribute, ValueError) as error:
         raise BadInput(f"pub: {error}") from None
     except ClientError as error:
@@ -56,13 +59,38 @@ def pub(
 
 
 async def _publish(
-    where: tuple[str, int], client_id: str, topic: str, payloads: Iterable[str], attributes: Attributes, qos: int
+    where: tuple[str, int], client_id: str, topic: str, message: str | None, attributes: Attributes, qos: int
 ) -> None:
     from reknit.client import connect
 
     async with connect(*where, client_id=client_id) as client:
-        for payload in payloads:
-            await client.publish(topic, payload, attributes=attributes, qos=qos)
+        if message is not None:
+            await client.publish(topic, message, attributes=attributes, qos=qos)
+            return
+        async for line in _lines():
+            await client.publish(topic, line, attributes=attributes, qos=qos)
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The lines of the input. Read by a thread, so that the connection stays alive however long a line takes.
+
+    The thread is a daemon: at the end nobody waits for a line that does not come.
+    """
+    import asyncio
+    import threading
+
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str] = asyncio.Queue(LINES_MAX)
+
+    def read() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended before the input
+            for line in iter(sys.stdin.readline, ""):
+                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
+            asyncio.run_coroutine_threadsafe(lines.put(""), loop).result()
+
+    threading.Thread(target=read, name="input", daemon=True).start()
+    while line := await lines.get():
+        yield line.removesuffix("\n")
 
 
 def read_attribute(text: str) -> tuple[str, str | int | float | bool]:

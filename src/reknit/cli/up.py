@@ -21,11 +21,13 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE.toml]", help="A network's file; flags win.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE.toml", help="A network's file; flags win.")] = None,
     brokers: Annotated[int | None, typer.Option(metavar="N", help="How many brokers (default 3).")] = None,
     shape: Annotated[str | None, typer.Option(metavar="line|star|random", help="How they are linked.")] = None,
     mqtt_base_port: Annotated[int | None, typer.Option(metavar="P", help="MQTT at P, P+1, … (default 1883).")] = None,
-    routing: Annotated[str | None, typer.Option(metavar="NAME", help="The routing strategy.")] = None,
+    routing: Annotated[
+        str | None, typer.Option(metavar="NAME", help="subscription-forwarding (default), global-table or flooding.")
+    ] = None,
     trace: Annotated[Path | None, typer.Option(metavar="DIR", help="Write what the brokers see there.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Chooses the links of the shape random.")] = None,
 ) -> None:
@@ -38,9 +40,11 @@ def up(
 
     from reknit.live.network import run_network
     from reknit.live.plan import plan_network
+    from reknit.live.statefile import refuse_if_running
 
     wanted = {"brokers": brokers, "shape": shape, "mqtt_base_port": mqtt_base_port, "seed": seed}
     network = _with_flags(file, {key: value for key, value in wanted.items() if value is not None}, routing, trace)
+    refuse_if_running(Path.cwd())  # before its ports are found to be taken, which says less
     plan = plan_network(network, random.Random())
     asyncio.run(run_network(plan, Path.cwd(), _print_table))
 

@@ -13,7 +13,16 @@ import msgspec
 
 from reknit.live.errors import ConfigError, NetworkRunning
 
-__all__ = ["STATE_FILE", "BrokerState", "NetworkState", "claim", "read_state", "remove_state", "write_state"]
+__all__ = [
+    "STATE_FILE",
+    "BrokerState",
+    "NetworkState",
+    "claim",
+    "read_state",
+    "refuse_if_running",
+    "remove_state",
+    "write_state",
+]
 
 STATE_FILE = "reknit.network.json"
 CLAIM_TRIES_MAX = 3
@@ -55,7 +64,7 @@ def claim(directory: Path) -> Path:
                 path.hardlink_to(beside)  # unlike a rename, fails if the file is there; unlike an open, is never empty
                 return path
             except FileExistsError:
-                _refuse_if_alive(path)
+                refuse_if_running(directory)
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
@@ -68,7 +77,9 @@ def _beside(path: Path) -> Path:
     return path.with_suffix(f".{os.getpid()}.tmp")
 
 
-def _refuse_if_alive(path: Path) -> None:
+def refuse_if_running(directory: Path) -> None:
+    """``NetworkRunning`` if this directory holds a network whose process lives."""
+    path = directory / STATE_FILE
     try:
         pid = _decode(path).pid
     except ConfigError:

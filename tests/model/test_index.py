@@ -107,7 +107,7 @@ def test_a_long_history_through_small_blocks(seed: int, monkeypatch: pytest.Monk
 
 
 def test_limits_that_pile_up_are_cut_anew() -> None:
-    """Ascending limits: the first cuts are all too low, and yet few patterns are ever in doubt."""
+    """Ascending limits: any cuts are soon too low; no more than what came since the last drawing may share a cell."""
     index, scan = MatchingIndex(), ScanIndex()
     for low in range(0, 200_000, 100):
         pattern = Pattern.parse("t", f"a BETWEEN {low} AND {low + 150}")
@@ -119,7 +119,9 @@ def test_limits_that_pile_up_are_cut_anew() -> None:
     assert general is not None
     assert general.blocks is not None
     (axis,) = general.blocks[0]._numbers.values()
-    assert max(axis.edges) <= 16 + 8 * 2 * axis.seen / len(axis.edges)
+    assert axis.seen == 2000
+    assert max(axis.edges) <= 2 * (axis.seen - axis.fitted) + 16
+    assert axis.fitted * 3 >= axis.seen * 2
 
 
 def test_of_several_equalities_the_rarer_one_sorts() -> None:

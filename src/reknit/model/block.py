@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from itertools import accumulate
+from operator import or_, xor
 from typing import TypeAlias
 
 import msgspec
@@ -32,10 +34,12 @@ from reknit.model.selector.evaluate import Numeric, View
 __all__ = ["BATCH_MAX", "BLOCK_PATTERNS_MAX", "Block", "Entry"]
 
 BLOCK_PATTERNS_MAX = 4096
-BATCH_MAX = 32
+BATCH_MAX = 16
 """How many patterns enter or leave the cells at once."""
 CELLS_MAX = 256
 _GROWTH = 4
+_SAMPLE = 1024
+"""Cuts drawn from so many patterns do for any number, as long as the limits do not pile up."""
 _SKEWED_GROWTH = 1.5
 _SKEW = 8
 """How many times the average share of limits one cell may hold, and then some: few limits are never even."""
@@ -105,28 +109,20 @@ class _NumberAxis:
 
     def add(self, limits: _Limits) -> None:
         """Enter patterns, with one pass over the cells for all of them."""
-        outside = 0
-        entering: dict[int, int] = {}
-        leaving: dict[int, int] = {}
         cuts, edges, doubts = self.ruler.cuts, self.edges, self.doubts
+        turns = [0] * len(self.misses)  # who goes in or out where a cell begins; all begin outside
         for bit, low, high in limits:
-            outside |= bit
+            turns[0] |= bit
             if low <= high:
                 first, last = bisect_right(cuts, low), bisect_right(cuts, high)
-                entering[first] = entering.get(first, 0) | bit
-                leaving[last + 1] = leaving.get(last + 1, 0) | bit
+                turns[first] ^= bit
+                turns[last + 1] ^= bit
                 doubts[first] |= bit
                 doubts[last] |= bit
                 edges[first] += 1
                 edges[last] += 1
+        self.misses = list(map(or_, self.misses, accumulate(turns, xor)))
         self.seen += len(limits)
-        misses = self.misses
-        for cell in range(len(misses)):
-            if cell in entering:
-                outside &= ~entering[cell]
-            if cell in leaving:
-                outside |= leaving[cell]
-            misses[cell] |= outside
 
     def clear(self, gone: int) -> None:
         """Free the bits for others. Old doubts stay until the next drawing: all they do is to have more verified."""
@@ -138,7 +134,8 @@ class _NumberAxis:
 
     def is_worn(self) -> bool:
         """Whether the cuts no longer fit the limits."""
-        if self.seen >= _GROWTH * self.ruler.drawn_from:
+        drawn_from = self.ruler.drawn_from
+        if drawn_from < _SAMPLE and self.seen >= _GROWTH * drawn_from:
             return True
         if self.seen < _SKEWED_GROWTH * self.fitted:
             return False

@@ -1,0 +1,162 @@
+"""Matching: the index beside the plain scan, in the same run, on the same patterns and events.
+
+A pattern has five ranges, one per attribute; an event has five integers. The ends of a range are drawn so that it spans
+up to half of the line, which lets about one pattern in a thousand match. The scan has a compiled test per pattern and
+stops at the first range that fails, so it is an honest peer. Index and scan take turns; CPU time counts, and only their
+ratio is a result.
+
+Owns: this workload. Must not know: how an index works inside.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import psutil
+
+from bench.rows import INFORMATION, Row
+from reknit.model.event import Event
+from reknit.model.index import MatchingIndex, ScanIndex
+from reknit.model.pattern import Pattern
+from reknit.model.selector import condition_of
+
+__all__ = ["main", "run"]
+
+SEED = 20
+NAMES = ("a", "b", "c", "d", "e")
+SPAN = 1_000_000
+AT_LEAST = {10_000: 40.0, 100_000: 100.0}
+UPDATE_S_MAX = 0.001
+TURNS = 5
+
+
+def run(quick: bool = False) -> list[Row]:
+    """The rows of this program; ``quick`` stays at 10,000 patterns."""
+    rows: list[Row] = []
+    for count in (10_000,) if quick else (10_000, 100_000):
+        rows += _ranges(count)
+    many = 10_000 if quick else 100_000
+    return [*rows, _topics(many), _equalities(many)]
+
+
+def _ranges(count: int) -> list[Row]:
+    rng = random.Random(SEED)
+    patterns = _patterns(rng, count)
+    index, scan = MatchingIndex(), ScanIndex()
+    before = _resident_bytes()
+    inserts = [_insert(index, pattern) for pattern in patterns]
+    grown = _resident_bytes() - before
+    for pattern in patterns:
+        scan.add(pattern)
+    events = [_event(rng) for _ in range(400)]
+    _must_agree(index, scan, events[:3])
+    ratio, rate, matched = _race(index, scan, events)
+    removals = [_timed(lambda pattern=pattern: index.remove(pattern)) for pattern in rng.sample(patterns, count // 2)]
+    label = f"matching, {count:,} patterns of 5 ranges"
+    note = f"{rate:,.0f} events/s of CPU, {matched:.0f} matches each; the index takes {grown / 2**20:.0f} MiB"
+    return [
+        Row(label, "plain scan = 1", AT_LEAST[count], ratio, note),
+        _updates(f"insert at {count:,} patterns", inserts),
+        _updates(f"removal at {count:,} patterns", removals),
+    ]
+
+
+def _patterns(rng: random.Random, count: int) -> list[Pattern]:
+    """Canonical texts are written directly: reading them is not what is measured here."""
+    return [Pattern("t", " AND ".join(_range(rng, name) for name in NAMES)) for _ in range(count)]
+
+
+def _range(rng: random.Random, name: str) -> str:
+    width = rng.randrange(SPAN // 2)
+    low = rng.randrange(SPAN - width)
+    return f"{name} <= {low + width} AND {name} >= {low}"
+
+
+def _event(rng: random.Random) -> Event:
+    return Event("t", attributes={name: rng.randrange(SPAN) for name in NAMES})
+
+
+def _insert(index: MatchingIndex, pattern: Pattern) -> float:
+    """Seconds to enter a pattern whose text has just been read, as a subscription's has."""
+    condition_of(pattern.selector)
+    return _timed(lambda: index.add(pattern))
+
+
+def _timed(action: Callable[[], object]) -> float:
+    begin = time.process_time()
+    action()
+    return time.process_time() - begin
+
+
+def _must_agree(index: MatchingIndex, scan: ScanIndex, events: Sequence[Event]) -> None:
+    for event in events:
+        if sorted(index.match(event)) != sorted(scan.match(event)):
+            raise AssertionError(f"index and scan disagree about {event}")
+
+
+def _race(index: MatchingIndex, scan: ScanIndex, events: Sequence[Event]) -> tuple[float, float, float]:
+    """The scan's time per event over the index's, the index's events per second, and matches per event."""
+    gc.collect()
+    slow_events = events[: max(1, len(events) * 1000 // len(index) // TURNS)]
+    quick_s, slow_s, matched = 0.0, 0.0, 0
+    for _ in range(TURNS):
+        quick_s += _timed(lambda: [index.match(event) for event in events])
+        slow_s += _timed(lambda: [scan.match(event) for event in slow_events])
+    matched = sum(len(index.match(event)) for event in events)
+    per_event_s = quick_s / (TURNS * len(events))
+    return slow_s / (TURNS * len(slow_events)) / per_event_s, 1 / per_event_s, matched / len(events)
+
+
+def _updates(label: str, durations_s: list[float]) -> Row:
+    """How many times an update fits into the millisecond that it may take."""
+    durations_s.sort()
+    mean_s = sum(durations_s) / len(durations_s)
+    p99_s = durations_s[int(0.99 * len(durations_s))]
+    over = sum(duration_s > UPDATE_S_MAX for duration_s in durations_s) / len(durations_s)
+    note = f"mean {mean_s * 1e6:.0f} us, p99 {p99_s * 1e6:.0f} us, max {durations_s[-1] * 1e3:.1f} ms; "
+    note += f"{over:.2%} over 1 ms"
+    return Row(label, "1 ms = 1 (mean)", 1.0, UPDATE_S_MAX / mean_s, note)
+
+
+def _topics(count: int) -> Row:
+    """The other extreme: as many filters as patterns, each with a selector of its own."""
+    rng = random.Random(SEED)
+    patterns = [Pattern(f"site/{number}/+", _range(rng, "a")) for number in range(count)]
+    events = [Event(f"site/{rng.randrange(count)}/x", attributes={"a": rng.randrange(SPAN)}) for _ in range(400)]
+    return _information(f"matching, {count:,} topic filters with a range each", patterns, events)
+
+
+def _equalities(count: int) -> Row:
+    """One filter, and each pattern after one device."""
+    rng = random.Random(SEED)
+    patterns = [Pattern("t", f"{_range(rng, 'a')} AND device = {number}") for number in range(count)]
+    events = [Event("t", attributes={"a": rng.randrange(SPAN), "device": rng.randrange(count)}) for _ in range(400)]
+    return _information(f"matching, {count:,} devices under one filter", patterns, events)
+
+
+def _information(label: str, patterns: list[Pattern], events: list[Event]) -> Row:
+    index, scan = MatchingIndex(), ScanIndex()
+    for pattern in patterns:
+        index.add(pattern)
+        scan.add(pattern)
+    _must_agree(index, scan, events[:3])
+    ratio, rate, _ = _race(index, scan, events)
+    return Row(label, "plain scan = 1", INFORMATION, ratio, f"{rate:,.0f} events/s of CPU")
+
+
+def _resident_bytes() -> int:
+    gc.collect()
+    return int(psutil.Process().memory_info().rss)
+
+
+def main() -> None:
+    for row in run(quick="--quick" in sys.argv):
+        print(f"{row.measure:58} {row.measured:9.1f}  (at least {row.at_least:g})  {row.note}")
+
+
+if __name__ == "__main__":
+    main()

@@ -107,11 +107,13 @@ class Sink:
     records: list[Record] = field(default_factory=list)
     written: int = 0
     dropped: int = 0
+    closed: bool = False
 
     def append(self, records: list[Record]) -> None:
         self.records += records
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self.closed = True
 
 
 @dataclass
@@ -285,7 +287,7 @@ def test_the_alarm_rings_once_for_each_deadline(until: Any) -> None:
         count = len(stage.broker.seen)
         await asyncio.sleep(0.01)
         assert len(stage.broker.seen) == count
-        stage.driver.stop()
+        await stage.driver.stop()
 
     on_stage(play)
 
@@ -298,7 +300,7 @@ def test_an_earlier_deadline_moves_the_alarm(until: Any) -> None:
         stage.broker.at = loop.time()
         stage.client()
         await until(lambda: len(stage.broker.seen) >= 2)
-        stage.driver.stop()
+        await stage.driver.stop()
 
     on_stage(play)
 
@@ -334,3 +336,21 @@ def test_a_dial_that_fails_is_told(until: Any) -> None:
         assert [each.peer for each in failures if isinstance(each, io.DialFailed)] == ["b2", "b3"]
 
     on_stage(play)
+
+
+def test_at_the_end_what_was_written_leaves_and_the_core_is_not_told() -> None:
+    sink = Sink()
+
+    async def play(stage: Stage) -> None:
+        (client, to_client), (link, to_link) = stage.client(), stage.link()
+        before = list(stage.broker.seen)
+        stopping = asyncio.create_task(stage.driver.stop())
+        await asyncio.sleep(0)
+        assert (to_client.ended, to_link.ended, sink.closed) == ("closed", "closed", False)
+        client.connection_lost(None)
+        link.connection_lost(None)
+        await stopping
+        assert sink.closed
+        assert stage.broker.seen == before
+
+    on_stage(play, trace=sink)

@@ -56,6 +56,8 @@ ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
 LOOK_S = 0.001
 """How long after a turn its new deadlines are looked for: once for all turns of that time, not once for each."""
+STOP_S_MAX = 2.0
+"""How long the end waits for connections that close; each of them gives up sooner by itself."""
 REPLY_S_MAX = 30.0
 """How long an operator's command may take before its caller is told that the outcome is open."""
 
@@ -136,17 +138,23 @@ class Driver:
         """The first turn: the core may want to dial, and to be woken."""
         self._turn(Due())
 
-    def stop(self) -> None:
-        """Cut every connection and forget the alarm. The core is not told: to it, and to its peers, this is a crash."""
+    async def stop(self) -> None:
+        """Close every connection after what was written has left, then the trace.
+
+        The core is not told: to it, and to its neighbours, this is a crash that loses nothing on the way out.
+        """
         for timer in (self._alarm, self._look):
             if timer is not None:
                 timer.cancel()
         for task in list(self._dials):
             task.cancel()
-        for link in list(self.links.values()):
-            link.close()
-        for client in list(self.clients.values()):
-            client.close()
+        links, self.links = self.links, {}
+        clients, self.clients = self.clients, {}
+        protocols: list[LinkProtocol | ClientProtocol] = [*links.values(), *clients.values()]
+        for protocol in protocols:
+            protocol.close()
+        if protocols:
+            await asyncio.wait([protocol.ended for protocol in protocols], timeout=STOP_S_MAX)
         if self._trace is not None:
             self._trace.close()
 

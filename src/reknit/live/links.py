@@ -39,6 +39,7 @@ class LinkProtocol(asyncio.Protocol):
         self.peer = peer
         self.transport: asyncio.Transport
         self.write: Callable[[bytes], None]
+        self.ended: asyncio.Future[None] = driver.loop.create_future()
         self.remote = ""
         self._driver = driver
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
@@ -85,6 +86,7 @@ class LinkProtocol(asyncio.Protocol):
         self._driver.loop.call_later(CLOSE_S_MAX, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set_result(None)
         told, self._open = self._open, False
         self._driver.link_lost(self, str(exc) if exc else self._end, tell=told)
 

@@ -32,6 +32,7 @@ class ClientProtocol(asyncio.Protocol):
         self.conn = driver.next_conn()
         self.transport: asyncio.Transport
         self.write: Callable[[bytes], None]
+        self.ended: asyncio.Future[None] = driver.loop.create_future()
         self.remote = ""
         self._driver = driver
         self._open = False
@@ -83,6 +84,7 @@ class ClientProtocol(asyncio.Protocol):
         self._driver.loop.call_later(CLOSE_S_MAX, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set_result(None)
         self._open = False
         self._forget_stall()
         self._driver.client_lost(self)

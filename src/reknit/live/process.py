@@ -110,7 +110,7 @@ async def broker_running(plan: BrokerPlan) -> AsyncIterator[RunningBroker]:
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         incarnation = time.time_ns()
         driver = _driver(plan, incarnation)
-        undo.callback(driver.stop)
+        undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
             server = await loop.create_server(functools.partial(protocol, driver), sock=sockets[key])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 
 import pytest
@@ -27,6 +27,20 @@ def plan() -> Callable[..., BrokerPlan]:
         )
 
     return make
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def on_each_loop(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, None]], None]:
+    """Run a coroutine on the plain loop and on the fast one; their transports are not alike."""
+    factory = None
+    if request.param == "uvloop":
+        factory = pytest.importorskip("uvloop", reason="uvloop is not installed").new_event_loop
+
+    def run(play: Coroutine[Any, Any, None]) -> None:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(play)
+
+    return run
 
 
 @pytest.fixture

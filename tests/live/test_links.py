@@ -18,7 +18,9 @@ def up(broker: RunningBroker, peer: str) -> bool:
     return bool(broker.driver.broker.table()["neighbours"].get(peer, {}).get("up"))
 
 
-def test_two_brokers_link_lose_their_connection_and_link_again(plan: Callable[..., BrokerPlan], until: Any) -> None:
+def test_two_brokers_link_lose_their_connection_and_link_again(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
     async def run() -> None:
         async with broker_running(plan("b1")) as b1, broker_running(plan("b2", {"b1": str(b1.listen)})) as b2:
             await until(lambda: up(b1, "b2") and up(b2, "b1"))
@@ -27,7 +29,7 @@ def test_two_brokers_link_lose_their_connection_and_link_again(plan: Callable[..
             await until(lambda: b2.driver.counters.links_dialled == 2 and up(b1, "b2") and up(b2, "b1"))
             assert b1.driver.counters.failures == b2.driver.counters.failures == 0
 
-    asyncio.run(run())
+    on_each_loop(run())
 
 
 async def throw(broker: RunningBroker, data: bytes) -> bytes:
@@ -42,7 +44,9 @@ async def throw(broker: RunningBroker, data: bytes) -> bytes:
         writer.close()
 
 
-def test_garbage_and_silence_end_the_connection_and_are_counted(plan: Callable[..., BrokerPlan], until: Any) -> None:
+def test_garbage_and_silence_end_the_connection_and_are_counted(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
     chance = random.Random(7)
     garbage = [chance.randbytes(chance.randrange(1, 400)) for _ in range(30)]
     garbage += [(5).to_bytes(4, "big") + chance.randbytes(5) for _ in range(10)]
@@ -63,4 +67,4 @@ def test_garbage_and_silence_end_the_connection_and_are_counted(plan: Callable[.
             async with broker_running(plan("b2", {"b1": str(b1.listen)})) as b2:
                 await until(lambda: up(b1, "b2") and up(b2, "b1"))
 
-    asyncio.run(run())
+    on_each_loop(run())

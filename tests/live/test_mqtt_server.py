@@ -27,7 +27,9 @@ async def throw(broker: RunningBroker, data: bytes) -> bytes:
         writer.close()
 
 
-def test_garbage_ends_the_connection_and_is_counted(plan: Callable[..., BrokerPlan], until: Any) -> None:
+def test_garbage_ends_the_connection_and_is_counted(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
     chance = random.Random(11)
     garbage = [chance.randbytes(chance.randrange(1, 200)) for _ in range(30)]
     garbage += [CONNECT_5 + chance.randbytes(chance.randrange(1, 60)) for _ in range(30)]
@@ -45,10 +47,10 @@ def test_garbage_ends_the_connection_and_is_counted(plan: Callable[..., BrokerPl
                 await client.publish("t", b"still here")
                 assert (await anext(events)).payload == b"still here"
 
-    asyncio.run(run())
+    on_each_loop(run())
 
 
-def test_a_client_that_never_reads_stalls_nobody_and_is_cut(plan: Callable[..., BrokerPlan]) -> None:
+def test_a_client_that_never_reads_stalls_nobody_and_is_cut(plan: Callable[..., BrokerPlan], on_each_loop: Any) -> None:
     bounds = Bounds(client_buffer_bytes_max=100_000, client_stall_s_max=0.3)
 
     async def run() -> None:
@@ -66,4 +68,4 @@ def test_a_client_that_never_reads_stalls_nobody_and_is_cut(plan: Callable[..., 
                 assert taken > 2
             writer.close()
 
-    asyncio.run(run())
+    on_each_loop(run())

@@ -222,10 +222,23 @@ def test_a_broker_that_goes_ends_the_wait_for_events(with_broker: Callable[..., 
             assert (await anext(events)).payload == b"last"
             for protocol in list(broker.driver.clients.values()):
                 protocol.transport.abort()
-            with pytest.raises(Disconnected):
+            with pytest.raises(Disconnected, match="the connection was lost"):
                 await anext(events)
             with pytest.raises(ClientError):
                 await client.publish("t", b"lost", qos=1)
+
+    with_broker(play)
+
+
+def test_a_broker_that_ends_a_connection_says_why(with_broker: Callable[..., None]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with (
+            connect(*broker.mqtt, client_id="ann") as client,
+            client.subscribe("t") as events,
+            connect(*broker.mqtt, client_id="ann"),
+        ):
+            with pytest.raises(Disconnected, match="the broker ended the connection: Session taken over"):
+                await anext(events)
 
     with_broker(play)
 

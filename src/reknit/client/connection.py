@@ -201,11 +201,19 @@ class Client:
             async for _ in self._mqtt.messages:
                 pass
         except aiomqtt.MqttError as error:
-            self._fail(Disconnected(f"{self._where}: {error.__cause__ or error}"))
+            self._fail(Disconnected(f"{self._where}: {_why(error.__cause__ or error)}"))
 
     def _fail(self, error: Exception) -> None:
         for member in self._groups.members:
             member.fail(error)
+
+
+def _why(error: BaseException) -> str:
+    """What the broker said at the end, if it said anything; a cut connection looks like this unspecified error."""
+    code = getattr(error, "rc", None)
+    if not isinstance(code, ReasonCode) or code.value == FAILURE_CODE_MIN:
+        return "the connection was lost"
+    return f"the broker ended the connection: {code}"
 
 
 def _check(topic: str, where: str) -> None:

@@ -1,0 +1,1 @@
+"""One file per experiment, each with a constant ``EXPERIMENT``; ``reknit.lab.registry`` finds them."""

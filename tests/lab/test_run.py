@@ -1,0 +1,76 @@
+"""Running an experiment: the files, and that they depend on the seeds only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.lab.coins import COINS
+
+from reknit.lab.experiment import Scale
+from reknit.lab.registry import all_experiments
+from reknit.lab.report import Report, read_report
+from reknit.lab.results import read_results, write_results
+from reknit.lab.run import measure_rows, run_experiment, seed_count, task_count, workers
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def run_coins(out: Path, seeds: int | None = None) -> Report:
+    with workers(1) as mapper:
+        return run_experiment(COINS, out, Scale.QUICK, seeds, mapper, "abc")
+
+
+def test_three_files_and_what_they_say(tmp_path: Path) -> None:
+    report = run_coins(tmp_path)
+    home = tmp_path / "coins"
+    assert sorted(path.name for path in home.iterdir()) == ["figure.png", "report.json", "results.parquet"]
+    assert (home / "figure.png").read_bytes().startswith(PNG)
+    rows = read_results(home / "results.parquet")
+    assert [(row["throws"], row["seed"]) for row in rows] == [(4, 0), (4, 1), (4, 2), (16, 0), (16, 1), (16, 2)]
+    assert read_report(home / "report.json") == report
+    document = json.loads((home / "report.json").read_text())
+    needed = {"id", "paper", "figure", "claim", "published", "measured", "verdict", "seeds", "commit"}
+    assert document.keys() == needed | {"scale", "parameters", "seconds"}
+    assert (document["seeds"], document["commit"], document["verdict"]) == (3, "abc", "as claimed")
+    assert document["parameters"] == {"coin": ["fair"], "throws": [4, 16]}
+
+
+def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        run_coins(tmp_path / name, 4)
+    one, other = ((tmp_path / name / "coins" / "results.parquet").read_bytes() for name in ("one", "other"))
+    assert one == other
+
+
+def test_the_number_of_processes_changes_no_row(tmp_path: Path) -> None:
+    """With a registered experiment, as other processes must find it."""
+    experiment = all_experiments()["forwarding-vs-flooding"]
+    points = [point for point in experiment.points(Scale.QUICK) if point["brokers"] == 10]
+    for processes in (1, 2):
+        with workers(processes) as mapper:
+            rows = list(measure_rows(experiment, points, 2, mapper))
+        write_results(rows, tmp_path / f"{processes}.parquet")
+    assert len(rows) == 2 * len(points)
+    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
+
+
+def test_a_failure_says_where_and_leaves_no_report_that_vouches_for_it(tmp_path: Path) -> None:
+    run_coins(tmp_path)
+    with pytest.raises(ArithmeticError) as failed:
+        run_coins(tmp_path, 14)
+    assert failed.value.__notes__ == ["while measuring {'coin': 'fair', 'throws': 4} with seed 13"]
+    assert not (tmp_path / "coins" / "report.json").exists()
+
+
+def test_seeds_of_the_experiment_or_of_the_user() -> None:
+    assert (seed_count(COINS, Scale.PAPER, None), seed_count(COINS, Scale.PAPER, 2)) == (5, 2)
+    assert (task_count(COINS, Scale.PAPER, None), task_count(COINS, Scale.QUICK, 7)) == (15, 14)
+
+
+def test_progress_is_told_of_each_row(tmp_path: Path) -> None:
+    told: list[None] = []
+    with workers(1) as mapper:
+        run_experiment(COINS, tmp_path, Scale.QUICK, 2, mapper, "abc", lambda: told.append(None))
+    assert len(told) == 4

@@ -156,7 +156,7 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.links.changed:
             self.links.changed = False
-            self.turn.effects.insert(0, Remember({name: link.address for name, link in self.links.of.items()}))
+            self.turn.effects.insert(0, Remember(self.links.remembered()))
         self.links.flush()
         if self.turn.custodies:
             self._let_go()

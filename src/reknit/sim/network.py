@@ -49,6 +49,7 @@ class _End:
     other: str
     peer: int
     known: bool = False  # the node has been told of this end
+    deaf: bool = False  # what is under way towards this end will not arrive
     arrives_at: float = 0.0  # streams: the last frame towards this end
     waiting: deque[bytes] = field(default_factory=deque)  # streams: towards this end, while cut off
 
@@ -115,9 +116,14 @@ class Network:
     # --- what goes wrong
 
     def crash(self, node: str) -> None:
-        """All its connections are gone; the other ends notice, unless they are cut off."""
+        """All its connections are gone; the other ends notice, unless they are cut off.
+
+        What it had sent and was still under way arrives, or is lost with it.
+        """
         for conn, end in list(self._ends.items()):
             if end.node == node:
+                if (far := self._ends.get(end.peer)) is not None:
+                    far.deaf = self.rng.random() < 0.5
                 del self._ends[conn]
                 self._tell_lost(end.peer, f"{node} crashed", end)
 
@@ -155,7 +161,7 @@ class Network:
     def _arrive(self, conn: int, frame: bytes) -> None:
         """A cut that began while the frame was under way stops it, and all behind it, as it would a TCP segment."""
         end = self._ends.get(conn)
-        if end is None:
+        if end is None or end.deaf:
             return
         if end.waiting or self._cut(end.other, end.node):
             end.waiting.append(frame)
@@ -181,7 +187,7 @@ class Network:
 
     def _give_if_open(self, conn: int, given: Input) -> None:
         end = self._ends.get(conn)
-        if end is not None:
+        if end is not None and not end.deaf:
             self.give(end.node, given)
 
     def _tell_lost(self, conn: int, reason: str, near: _End) -> None:

@@ -29,6 +29,7 @@ from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
+from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import Cluster
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.network import NetworkOptions
@@ -237,6 +238,10 @@ class _Run:
         alive = [name for name, node in self.cluster.nodes.items() if node.broker is not None]
         if len(alive) < 2:
             return
+        for _ in range(self.rng.choice((1, 1, 3))):  # several at once, so that joins collide
+            self._change_one_link(alive)
+
+    def _change_one_link(self, alive: list[str]) -> None:
         one, other = self.rng.sample(alive, 2)
         broker = self.cluster.nodes[one].broker
         assert broker is not None
@@ -274,7 +279,7 @@ def run(plan: Plan) -> Outcome:
     tally = Tally()
     records = schedule.cluster.records
     refused = sum(1 for error in schedule.cluster.replies.values() if error)
-    found = problems + judge(plan, records, tally)
+    found = [*problems, *judge(plan, records, tally), *check_wishes(records, schedule.wants)]
     return Outcome(plan, found, tally, records, schedule.faults, refused)
 
 

@@ -60,6 +60,7 @@ class Link:
         self.conn: int | None = None
         self.greeted = False  # the far end has said who it is on this connection
         self.hello: Hello | None = None  # what it said
+        self.leaving = False  # it is being given up: what is under way still goes through
         self.session = 0
         self.peer_incarnation = 0
         self.dropped = 0

@@ -110,6 +110,15 @@ class Links:
         self.turn.see(Kind.LINK_ADDED, peer=peer)
         return link
 
+    def leave(self, peer: str) -> None:
+        """``peer`` is to be forgotten by the next life of this broker; in this one, what is under way goes through."""
+        self.of[peer].leaving = True
+        self.changed = True
+
+    def remembered(self) -> dict[str, str]:
+        """The neighbours that a next life should begin with."""
+        return {name: link.address for name, link in self.of.items() if not link.leaving}
+
     def remove(self, peer: str, reason: str) -> None:
         link = self.of.pop(peer)
         self.changed = True
@@ -287,7 +296,7 @@ class Links:
             link.resume(hello)
             return False
         session = self.rng.getrandbits(48) | 1
-        self._send(conn, self._hello(session, 0, True, None))
+        self._send(conn, self._hello(session, 0, not link.leaving, None))
         link.renew(hello, session)
         return True
 
@@ -333,7 +342,7 @@ class Links:
             link.flush()
 
     def _greeting(self, link: Link) -> Hello:
-        return self._hello(link.session, link.received, True, None)
+        return self._hello(link.session, link.received, not link.leaving, None)
 
     def _hello(self, session: int, received: int, linked: bool, wave: Wave | None) -> Hello:
         return Hello(

@@ -103,6 +103,7 @@ class Overlay:
         self._leaving[peer] = _Leaving(requests, self.turn.now + self.options.leave_s_max, heard)
         self.turn.see(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
         yield Unlinked(peer)
+        self.links.leave(peer)
         self.links.of[peer].send(Leave())
 
     def _finish_leaving(self) -> Iterator[OverlayEvent]:

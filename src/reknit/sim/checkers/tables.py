@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from reknit.core.routing.ideal import Tables, ideal_tables
 from reknit.core.routing.strategies import RoutingName
+from reknit.model.event import EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest
 from reknit.sim.checkers.violation import Violation
@@ -60,20 +61,21 @@ def check_tables(records: Iterable[Record], routing: RoutingName, covering: bool
     network = _Network()
     ideal: Tables | None = None  # while nothing has changed since all was calm
     calm_since = 0.0
-    published: dict[tuple[str, int], None] = {}
+    crossed: dict[EventId, dict[tuple[str, str], None]] = {}  # by event published since: the hops that it has made
     for record in records:
         network.see(record)
         if record.kind is Kind.CALM:
             ideal, calm_since = network.ideal(routing, covering), record.time
-            published.clear()
+            crossed.clear()
             yield from _differences(network.tables, ideal, record.time)
         elif record.kind in _DISTURBING:
             ideal = None
         elif ideal is not None and record.event is not None and routing != "flooding":
             if record.kind is Kind.PUBLISHED:
-                published[record.event.id] = None
-            elif record.kind is Kind.FORWARDED and record.event.id in published:
+                crossed[record.event.id] = {}
+            elif record.kind is Kind.FORWARDED and record.event.id in crossed:
                 yield from _needless(record, ideal, calm_since)
+                yield from _sent_back(record, crossed[record.event.id])
 
 
 def _differences(tables: Tables, ideal: Tables, time: float) -> Iterator[Violation]:
@@ -90,3 +92,12 @@ def _needless(record: Record, ideal: Tables, calm_since: float) -> Iterator[Viol
     if not any(peer == record.peer and pattern.matches(event) for peer, pattern in ideal[record.node]):
         what = f"{record.node} forwarded {event.id} to {record.peer}, behind which nobody wants it"
         yield Violation("tables", record.time, f"{what} (calm since {calm_since:.3f} s)")
+
+
+def _sent_back(record: Record, crossed: dict[tuple[str, str], None]) -> Iterator[Violation]:
+    """On a tree an event crosses a link once, in one direction."""
+    assert record.event is not None
+    hop = (record.node, record.peer)
+    if hop in crossed or hop[::-1] in crossed:
+        yield Violation("tables", record.time, f"{record.event.id} crossed the link {' - '.join(hop)} again")
+    crossed[hop] = None

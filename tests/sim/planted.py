@@ -1,0 +1,296 @@
+"""Bugs to plant, one at a time: does the check see them?
+
+Each entry breaks the protocol in one place, as a tired programmer might. None is shipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reknit.core.broker import Broker
+from reknit.core.io import Deliver
+from reknit.core.links.link import Arrival, Link
+from reknit.core.links.custody import Custody
+from reknit.core.overlay.wave import Answer, Search
+from reknit.core.routing import announcements
+from reknit.core.routing.announcements import Covering
+from reknit.core.routing.gate import Gate
+from reknit.core.routing.global_table import GlobalTable
+from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
+from reknit.core.routing.table import Route, Table
+from reknit.model.topic import filter_covers
+from reknit.wire.messages import Sub, Unsub
+
+Patch = pytest.MonkeyPatch
+PLANTED: dict[str, Callable[[Patch], None]] = {}
+
+
+def plant(function: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    PLANTED[function.__name__.replace("_", "-")] = function
+    return function
+
+
+# --- events
+
+
+@plant
+def skip_the_guard_against_copies(patch: Patch) -> None:
+    patch.setattr(Broker, "_take", lambda self, event, sender, custody: self._dispatch(event, sender, custody))
+
+
+@plant
+def forward_to_the_sender(patch: Patch) -> None:
+    original = Broker._dispatch
+    patch.setattr(Broker, "_dispatch", lambda self, event, sender, custody: original(self, event, "", custody))
+
+
+@plant
+def reuse_ids_after_a_restart(patch: Patch) -> None:
+    original = Broker.__init__
+
+    def init(self: Broker, name: str, incarnation: int, *rest: Any) -> None:
+        original(self, name, incarnation, *rest)
+        self.source = name
+
+    patch.setattr(Broker, "__init__", init)
+
+
+@plant
+def a_copy_for_each_subscription(patch: Patch) -> None:
+    original = Broker._see_dispatch
+
+    def see(self: Broker, event: Any, sender: str, neighbours: Any, clients: list[str]) -> None:
+        matches = next((each.matches for each in self.turn.effects[::-1] if isinstance(each, Deliver)), ())
+        copies = [name for name, patterns in matches for _ in patterns] if clients else []
+        original(self, event, sender, neighbours, copies)
+
+    patch.setattr(Broker, "_see_dispatch", see)
+
+
+@plant
+def only_the_first_match_counts(patch: Patch) -> None:
+    original = Table._combine
+    patch.setattr(Table, "_combine", lambda self, patterns: original(self, list(patterns)[:1]))
+
+
+@plant
+def remember_routes_for_ever(patch: Patch) -> None:
+    original = Table.add
+
+    def add(self: Table, hop: Any, pattern: Any) -> bool:
+        routes = dict(self._routes)
+        added = original(self, hop, pattern)
+        self._routes.update(routes)
+        return added
+
+    patch.setattr(Table, "add", add)
+
+
+@plant
+def flood_when_the_topic_is_short(patch: Patch) -> None:
+    original = SubscriptionForwarding.route
+
+    def route(self: SubscriptionForwarding, event: Any) -> Route:
+        found = original(self, event)
+        return Route(tuple(self._told), found.matches) if "/" not in event.topic else found
+
+    patch.setattr(SubscriptionForwarding, "route", route)
+
+
+# --- subscriptions
+
+
+@plant
+def forget_an_unsubscription(patch: Patch) -> None:
+    original = SubscriptionForwarding.receive
+
+    def receive(self: SubscriptionForwarding, neighbour: str, message: Any) -> None:
+        if not isinstance(message, Unsub):
+            original(self, neighbour, message)
+
+    patch.setattr(SubscriptionForwarding, "receive", receive)
+
+
+@plant
+def keep_what_a_client_has_given_up(patch: Patch) -> None:
+    patch.setattr(Broker, "_on_unsubscribe", lambda self, each: None)
+
+
+@plant
+def count_the_subscriber_just_inserted(patch: Patch) -> None:
+    """Figure 12 as printed: the tests come after the insertion."""
+
+    def wanted(self: Table, hop: Any, pattern: Any) -> bool:
+        hops = self._by_pattern.get(pattern, {})
+        return len([each for each in hops if each != hop]) > 1
+
+    patch.setattr(Table, "wanted_apart_from", wanted)
+
+
+@plant
+def do_not_tell_the_first_subscriber_of_the_second(patch: Patch) -> None:
+    original = SubscriptionForwarding._spread
+
+    def spread(self: SubscriptionForwarding, pattern: Any) -> None:
+        if len(self.table._by_pattern.get(pattern, {})) != 2:
+            original(self, pattern)
+
+    patch.setattr(SubscriptionForwarding, "_spread", spread)
+
+
+@plant
+def a_snapshot_only_adds(patch: Patch) -> None:
+    def replace(self: SubscriptionForwarding, neighbour: str, entries: Any) -> None:
+        self.receive(neighbour, Sub([pattern for _, patterns in entries for pattern in patterns]))
+
+    patch.setattr(SubscriptionForwarding, "replace", replace)
+
+
+@plant
+def cover_by_topic_alone(patch: Patch) -> None:
+    patch.setattr(announcements, "covers", lambda one, other: filter_covers(one.topic, other.topic))
+
+
+@plant
+def leave_bare_what_was_covered(patch: Patch) -> None:
+    original = Covering.want_no_more
+    patch.setattr(Covering, "want_no_more", lambda self, pattern: ([], original(self, pattern)[1]))
+
+
+@plant
+def keep_knowledge_to_oneself(patch: Patch) -> None:
+    original = GlobalTable._spread
+
+    def spread(self: GlobalTable, news: Any, apart_from: str) -> None:
+        if news.origin == self.turn.node:
+            original(self, news, apart_from)
+
+    patch.setattr(GlobalTable, "_spread", spread)
+
+
+# --- links
+
+
+@plant
+def resume_without_sending_the_rest(patch: Patch) -> None:
+    def resume(self: Link, hello: Any) -> None:
+        self._up(hello)
+        self._acknowledged(hello.received, self._peer_settled)
+        self._sent = self._next_seq - 1
+
+    patch.setattr(Link, "resume", resume)
+
+
+@plant
+def let_go_of_frames_once_received(patch: Patch) -> None:
+    original = Link._acknowledged
+    patch.setattr(Link, "_acknowledged", lambda self, received, settled: original(self, received, received))
+
+
+@plant
+def begin_a_session_with_an_empty_outbox(patch: Patch) -> None:
+    original = Link.renew
+
+    def renew(self: Link, hello: Any, session: int) -> None:
+        self._outbox.clear()
+        original(self, hello, session)
+
+    patch.setattr(Link, "renew", renew)
+
+
+@plant
+def take_frames_as_they_come(patch: Patch) -> None:
+    def take(self: Link, data: Any) -> Any:
+        if data.session == self.session:
+            self._want_ack()
+            self.received = max(self.received, data.seq)
+            custody = Custody(self, self.session, [])
+            self._unsettled.append((data.seq, custody))
+            yield Arrival(self.peer, data.messages, custody)
+
+    patch.setattr(Link, "take_data", take)
+
+
+@plant
+def send_the_last_event_first(patch: Patch) -> None:
+    original = Link.flush
+
+    def flush(self: Link) -> None:
+        if self._fresh_events:
+            self._fresh_events.reverse()
+        original(self)
+
+    patch.setattr(Link, "flush", flush)
+
+
+@plant
+def never_acknowledge_what_is_settled(patch: Patch) -> None:
+    patch.setattr(Link, "advance_settled", lambda self, session: None)
+
+
+# --- the overlay
+
+
+@plant
+def join_without_a_search(patch: Patch) -> None:
+    def begin(self: Search, target: str, neighbours: Any, now: float) -> Answer:
+        self._count += 1
+        return Answer((self.me, self._count), [], "")
+
+    patch.setattr(Search, "begin", begin)
+
+
+@plant
+def search_without_a_lock(patch: Patch) -> None:
+    """Two joins that run at once do not see each other."""
+    original = Search.on_seek
+
+    def on_seek(self: Search, sender: str, seek: Any, neighbours: Any, now: float) -> None:
+        held, self._held = self._held, None
+        original(self, sender, seek, neighbours, now)
+        if held is not None and not held.parent:
+            self._held = held
+
+    patch.setattr(Search, "on_seek", on_seek)
+
+
+@plant
+def never_release_a_lock(patch: Patch) -> None:
+    patch.setattr(Search, "on_release", lambda self, sender, release: None)
+    patch.setattr(Search, "deadline", lambda self: None)
+    patch.setattr(Search, "due", lambda self, now: None)
+
+
+@plant
+def keep_the_routes_of_a_link_that_was_left(patch: Patch) -> None:
+    patch.setattr(SubscriptionForwarding, "forget", lambda self, neighbour: self._told.pop(neighbour, None))
+
+
+# --- a broker's beginning
+
+
+@plant
+def route_before_the_tables_are_known(patch: Patch) -> None:
+    original = Broker._dispatch
+
+    def dispatch(self: Broker, event: Any, sender: str, custody: Any) -> None:
+        missing, self.gate._missing = self.gate._missing, {}
+        original(self, event, sender, custody)
+        self.gate._missing = missing
+
+    patch.setattr(Broker, "_dispatch", dispatch)
+
+
+@plant
+def speak_before_having_listened(patch: Patch) -> None:
+    patch.setattr(Gate, "may_tell", lambda self, neighbour: True)
+
+
+@plant
+def drop_what_waited_at_the_gate(patch: Patch) -> None:
+    patch.setattr(Broker, "_release_held", lambda self: self._held.clear())
+
+

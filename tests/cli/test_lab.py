@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.coins import COINS
 
 from reknit.lab import registry
 from reknit.lab.experiment import Verdict
+from tests.lab.coins import COINS
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.lab.coins import COINS, points, reduce
 
 from reknit.lab.compare import Line, disagreeing, lines_of, say_measured, say_published
 from reknit.lab.experiment import Measured, Published, Scale
 from reknit.lab.report import make_report
+from tests.lab.coins import COINS, points, reduce
 
 
 def test_what_was_published_comes_first_and_nothing_is_left_out() -> None:

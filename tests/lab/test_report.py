@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.lab.coins import COINS, points, reduce
 
 from reknit.lab.experiment import Scale
 from reknit.lab.report import BadReport, make_report, read_report, read_reports, write_report
+from tests.lab.coins import COINS, points, reduce
 
 ROWS = [{"heads": 0.5}, {"heads": 0.75}]
 

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.lab.coins import COINS
 
 from reknit.lab.experiment import Scale
 from reknit.lab.registry import all_experiments
 from reknit.lab.report import Report, read_report
 from reknit.lab.results import read_results, write_results
 from reknit.lab.run import measure_rows, run_experiment, seed_count, task_count, workers
+from tests.lab.coins import COINS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -232,7 +232,9 @@ _MARKERS: Final = dict(zip(STRATEGIES, "sovD", strict=True))
 def draw_figure(rows: Rows) -> Any:
     title = "An event travels only where somebody wants it"
     seeds = len(group(rows, "seed"))
-    subtitle = f"Subscription forwarding beside flooding in random trees of brokers; {seeds} seeds: mean and extremes"
+    subtitle = (
+        f"Subscription forwarding beside flooding in random trees of brokers; mean and extremes over seeds ({seeds})"
+    )
     figure = plot.new_figure(12.5, 8.6, title, subtitle)
     messages, payback, entries, told = figure.subplots(2, 2).flat
     largest = max(int(row["brokers"]) for row in rows)
@@ -242,7 +244,7 @@ def draw_figure(rows: Rows) -> Any:
     plot.dress(payback, f"When it has paid off, {largest} brokers", DENSITY, "events until it has saved its bytes")
     _draw_strategies(payback, [row for row in priced if float(row["density"]) < 1], "payback")
     never = {"ha": "right", "va": "center", "transform": payback.get_xaxis_transform(), "fontsize": 9}
-    payback.text(1.12, 0.5, "never at 100 %:\nall want all", color=plot.INK, **never)
+    payback.text(1.12, 0.2, "never at 100 %:\nall want all", color=plot.INK, **never)
     plot.dress(entries, f"The price in memory, {largest} brokers", DENSITY, "entries per broker on behalf of others")
     _draw_strategies(entries, priced, "held")
     plot.dress(told, f"The price in messages, {largest} brokers", DENSITY, "messages per subscription")
@@ -294,7 +296,7 @@ def _explain_lines(axes: Any) -> None:
         Line2D([], [], color=plot.INK, marker="o", markersize=4.5, linewidth=1.8, label="subscription forwarding"),
         Line2D([], [], color=plot.INK, **_BROAD, label="ideal: the smallest subtree"),
     ]
-    axes.legend(handles=handles, frameon=False, fontsize=9, loc="lower right")
+    axes.legend(handles=handles, frameon=False, fontsize=9, loc="lower left")
 
 
 def _draw_strategies(axes: Any, rows: Rows, column: str) -> None:

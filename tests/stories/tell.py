@@ -1,0 +1,238 @@
+"""Tells a story: runs the commands of a text, and writes under each what the brokers said and saw because of it.
+
+A story is a text of three kinds of lines. ``# ...`` is for the reader, ``$ ...`` is a command, and all others are the
+dialogue that the command above them has caused: virtual seconds, who speaks to whom, and what. Everything goes through
+the real codec in the simulator, with one latency and one seed, so a story can only change when the protocol does.
+
+Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a lone broker
+``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``;
+``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
+direction); ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
+command has a second to unfold, unless it ends with ``&``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+
+from reknit.core.broker import BrokerOptions
+from reknit.core.io import Effect, Input, Observe, Received, Reply, Send
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.sim.cluster import Cluster
+from reknit.sim.network import NetworkOptions
+from reknit.trace.records import Kind, Record
+from reknit.wire import messages as wire
+from reknit.wire.codec import decode
+
+__all__ = ["tell"]
+
+PACE_S = 1.0
+LATENCY_S = 0.01
+SETUP_S_MAX = 20.0
+
+_SEEN: dict[Kind, str] = {
+    Kind.DELIVERED: "delivers {event} to {client}",
+    Kind.DROPPED: "drops {event} from {peer}: {detail}",
+    Kind.LINK_UP: "link to {peer} is up",
+    Kind.LINK_DOWN: "link to {peer} is down: {detail}",
+    Kind.LINK_ADDED: "has a new neighbour, {peer}",
+    Kind.LINK_REMOVED: "has lost a neighbour, {peer}: {detail}",
+    Kind.LINK_STALLED: "reports {peer} as stalled: {detail}",
+    Kind.REFUSED: "has no link to {peer}: {detail}",
+    Kind.SETTLED: "knows {event} to be in safe hands",
+}
+
+
+class _Told(Cluster):
+    """A cluster that writes down what is said. ``stalled`` brokers take frames and answer heartbeats, no more."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.lines: list[str] = []
+        self.listening = False
+        self.began_at = 0.0
+        self.shown: set[str] = set()
+        self.stalled: dict[str, None] = {}
+        self._others: dict[int, str] = {}  # by connection: who is, or was, at its other end
+        self._sessions: dict[int, str] = {0: "none"}
+
+    def give(self, name: str, given: Input) -> None:
+        if name in self.stalled and isinstance(given, Received) and isinstance(decode(given.frame), wire.Data):
+            return
+        super().give(name, given)
+
+    def _perform(self, name: str, effect: Effect) -> None:
+        if self.listening:
+            for what in self._described(name, effect):
+                self.lines.append(f"{self.kernel.now - self.began_at:8.3f}  {what}")
+        super()._perform(name, effect)
+
+    def _described(self, name: str, effect: Effect) -> Iterator[str]:
+        match effect:
+            case Send(conn=conn, frame=frame):
+                open_end = self.network._ends.get(conn)
+                if open_end is not None:
+                    self._others[conn] = open_end.other
+                for what in self._said(decode(frame)):
+                    yield f"{name} -> {self._others[conn]}  {what}" + ("" if open_end else "  (into the void)")
+            case Observe(records=records):
+                for record in records:
+                    if record.kind in _SEEN and (record.kind is not Kind.SETTLED or "settled" in self.shown):
+                        yield f"{name}: {_seen(record)}"
+            case Reply(error=error):
+                yield f"{name} answers the operator: {error or 'done'}"
+
+    def _said(self, frame: wire.Frame) -> Iterator[str]:
+        match frame:
+            case wire.Hello():
+                joins = f", joins for wave {_wave(frame.wave)}" if frame.wave else ""
+                linked = "a neighbour" if frame.linked else "no neighbour"
+                session = self._sessions.setdefault(frame.session, f"S{len(self._sessions)}")
+                has = f" up to {frame.received}" if frame.session else ""
+                yield f"Hello from life {frame.incarnation}, {linked}, session {session}{has}{joins}"
+            case wire.Data():
+                for message in frame.messages:
+                    yield f"[{frame.seq}] {_message(message)}"
+            case wire.Ack(received=received, settled=settled):
+                if "acks" in self.shown:
+                    yield f"Ack received {received}, settled {settled}"
+            case wire.Refuse(reason=reason):
+                manner = "for now" if frame.retry else "for good"
+                yield f"Refuse {manner}: {reason}"
+            case wire.Farewell(reason=reason):
+                yield f"Farewell: {reason}"
+
+
+def _seen(record: Record) -> str:
+    event = _event(record.event) if record.event else ""
+    return _SEEN[record.kind].format(event=event, client=record.client, peer=record.peer, detail=record.detail)
+
+
+def _wave(wave: wire.Wave) -> str:
+    return f"{wave[0]}/{wave[1]}"
+
+
+def _event(event: Event) -> str:
+    attributes = "".join(f" {name}={value}" for name, value in event.attributes.items())
+    return f"{event.topic}{attributes} ({event.source}#{event.seq})"
+
+
+def _patterns(patterns: list[Pattern]) -> str:
+    return ", ".join(map(str, patterns)) or "nothing"
+
+
+def _message(message: wire.Message) -> str:
+    match message:
+        case wire.Events(events=events):
+            return "Events " + ", ".join(map(_event, events))
+        case wire.Sub(patterns=patterns):
+            return f"Sub {_patterns(patterns)}"
+        case wire.Unsub(patterns=patterns):
+            return f"Unsub {_patterns(patterns)}"
+        case wire.Known(origin=origin, added=added, removed=removed):
+            return f"Known of {origin}: wants {_patterns(added)}; no more {_patterns(removed)}"
+        case wire.Snapshot(entries=entries):
+            wishes = "; ".join((f"{origin}: " if origin else "") + _patterns(each) for origin, each in entries)
+            return f"Snapshot {wishes or 'nothing'}" + ("" if message.last else " ...")
+        case wire.Seek(wave=wave, target=target, path=path):
+            return f"Seek {target} for wave {_wave(wave)}, by way of {' - '.join(path)}"
+        case wire.Sought(wave=wave, path=path, busy=busy):
+            return f"Sought for wave {_wave(wave)}: " + (" - ".join(path) or busy or "not here")
+        case wire.Release(wave=wave):
+            return f"Release wave {_wave(wave)}"
+        case wire.Leave():
+            return "Leave"
+
+
+# --- commands
+
+
+def _network(words: list[str]) -> _Told:
+    options = {word for word in words if word in ("covering", "acks", "settled", "aloud")}
+    routing = next((word[8:] for word in words if word.startswith("routing=")), "subscription-forwarding")
+    brokers = [word for word in words if word not in options and "=" not in word]
+    edges = [tuple(word.split("-")) for word in brokers if "-" in word]
+    cluster = _Told(
+        edges,
+        BrokerOptions(routing=routing, covering="covering" in options, observe=True, founded=True),  # type: ignore[arg-type]
+        NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S),
+        "story",
+    )
+    for word in brokers:
+        if "-" not in word:
+            cluster.add_node(word)
+    cluster.shown = options
+    cluster.listening = "aloud" in options
+    cluster.start_all()
+    if not cluster.settle(SETUP_S_MAX):
+        raise ValueError(f"the network does not come to rest: {cluster.restlessness()}")
+    cluster.listening = True
+    cluster.began_at = 0.0 if "aloud" in options else cluster.kernel.now
+    return cluster
+
+
+def _pattern(words: list[str]) -> Pattern:
+    return Pattern.parse(words[0], " ".join(words[2:]) if words[1:2] == ["WHERE"] else "")
+
+
+def _subscribe(cluster: _Told, broker: str, client: str, *pattern: str) -> None:
+    cluster.attach(broker, client, [_pattern(list(pattern))])
+
+
+def _unsubscribe(cluster: _Told, broker: str, client: str, *pattern: str) -> None:
+    cluster.unsubscribe(broker, client, _pattern(list(pattern)))
+
+
+def _publish(cluster: _Told, broker: str, client: str, topic: str, *pairs: str) -> None:
+    attributes = {name: int(value) for name, value in (pair.split("=") for pair in pairs)}
+    cluster.publish(broker, client, Event(topic, b"", dict(attributes)))
+
+
+_DEEDS: dict[str, Callable[..., object]] = {
+    "subscribe": _subscribe,
+    "unsubscribe": _unsubscribe,
+    "publish": _publish,
+    "detach": Cluster.detach,
+    "link": Cluster.add_link,
+    "unlink": Cluster.remove_link,
+    "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
+    "cut": lambda cluster, one, other: cluster.network.cut(one, other),
+    "heal": lambda cluster: cluster.network.heal(),
+    "crash": Cluster.crash,
+    "start": Cluster.start,
+    "pause": Cluster.pause,
+    "resume": Cluster.resume,
+    "stall": lambda cluster, name: cluster.stalled.update({name: None}),
+    "recover": lambda cluster, name: cluster.stalled.pop(name),
+    "wait": lambda cluster, seconds: cluster.kernel.run(until=cluster.kernel.now + float(seconds)),
+}
+
+
+def _obey(cluster: _Told | None, command: str) -> _Told:
+    words = shlex.split(command.replace("'", "\\'"))
+    if words[0] == "network":
+        return _network(words[1:])
+    if cluster is None:
+        raise ValueError("a story begins with a network")
+    at_once = words[-1] == "&"
+    _DEEDS[words[0]](cluster, *(words[1:-1] if at_once else words[1:]))
+    if not at_once and words[0] != "wait":
+        cluster.kernel.run(until=cluster.kernel.now + PACE_S)
+    return cluster
+
+
+def tell(story: str) -> str:
+    """The story with the dialogue as it is; its own dialogue is not looked at."""
+    told: list[str] = []
+    cluster: _Told | None = None
+    for line in story.splitlines():
+        if line.startswith("#") or not line.strip():
+            told.append(line)
+        elif line.startswith("$ "):
+            told.append(line)
+            cluster = _obey(cluster, line[2:])
+            told += cluster.lines
+            cluster.lines.clear()
+    return "\n".join(told) + "\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.mqtt.conversation import Client, Room
 
 from reknit.core import io
 from reknit.model.event import Event
@@ -30,6 +29,7 @@ from reknit.mqtt.packets import (
 )
 from reknit.mqtt.properties import Properties, PropertyId, integer, text
 from reknit.mqtt.reasons import Reason
+from tests.mqtt.conversation import Client, Room
 
 BOTH = pytest.mark.parametrize("version", [V3_1_1, V5_0])
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mqtt.strategies import VERSIONS, packets_of, topics
 
 from reknit.mqtt import packets
 from reknit.mqtt.encode import encode, publish_wire
 from reknit.mqtt.fields import text_wire
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet
 from reknit.mqtt.parser import Parser
+from tests.mqtt.strategies import VERSIONS, packets_of, topics
 
 
 @given(st.sampled_from(VERSIONS).flatmap(lambda version: st.tuples(st.just(version), packets_of(version))))

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mqtt.strategies import texts
 
 from reknit.mqtt.fields import VARIABLE_MAX, Reader, binary_wire, text_wire, variable_wire
 from reknit.mqtt.reasons import ProtocolError, Reason
+from tests.mqtt.strategies import texts
 
 
 def reader(data: bytes) -> Reader:

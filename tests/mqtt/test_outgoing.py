@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reknit.model.event import Event
-from reknit.mqtt.outgoing import Copies, event_properties
+from reknit.mqtt.outgoing import Copies, event_properties, plain_wire
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Publish
 from reknit.mqtt.parser import TOPICS_CACHED_MAX, Parser
 from reknit.mqtt.properties import PropertyId, integers, pairs, text
@@ -15,11 +15,13 @@ def read(wire: bytes, version: int) -> Packet:
 
 
 @pytest.mark.parametrize("version", [V3_1_1, V5_0])
-def test_plain_copies_are_made_once(version: int) -> None:
-    copies = Copies(Event("t", b"x"), {})
-    wire = copies.plain(version)
-    assert read(wire, version) == Publish("t", b"x")
-    assert (copies.plain4 if version == V3_1_1 else copies.plain5) is wire
+@pytest.mark.parametrize("size", [1, 200, 70_000])
+def test_a_plain_copy_is_the_same_with_and_without_a_known_topic(version: int, size: int) -> None:
+    topics: dict[str, bytes] = {}
+    event = Event("t", b"x" * size)
+    wires = [plain_wire(event, version, topics) for _ in range(2)]
+    assert wires[0] == wires[1]
+    assert read(wires[0], version) == Publish("t", b"x" * size)
 
 
 def test_copies_of_qos_1() -> None:
@@ -44,12 +46,12 @@ def test_a_plain_event_has_no_properties() -> None:
 
 @pytest.mark.parametrize("event", [Event("x" * 70_000), Event("a\0b")])
 def test_an_event_without_bytes_gives_none(event: Event) -> None:
-    assert Copies(event, {}).plain(V3_1_1) == b""
+    assert plain_wire(event, V3_1_1, {}) == b""
     assert Copies(event, {}).wire(V5_0, (), 1) == b""
 
 
 def test_the_cache_of_topics_is_bounded() -> None:
     topics: dict[str, bytes] = {}
     for number in range(TOPICS_CACHED_MAX + 10):
-        Copies(Event(f"t/{number}"), topics).plain(V3_1_1)
+        plain_wire(Event(f"t/{number}"), V3_1_1, topics)
     assert 0 < len(topics) <= TOPICS_CACHED_MAX

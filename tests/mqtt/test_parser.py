@@ -109,3 +109,40 @@ def test_a_large_packet_in_small_slices() -> None:
 def test_byte_by_byte() -> None:
     stream = encode(packets.Connect("a"), V5_0) + encode(packets.Publish("t", b"p"), V5_0) * 3
     assert read(Parser(), *one_by_one(stream)) == read(Parser(), stream)
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+@pytest.mark.parametrize("size", [0, 1, 100, 124, 200, 20_000])
+def test_a_lone_publish_is_what_the_stream_would_give(version: int, size: int) -> None:
+    parser = Parser(version=version)
+    whole = encode(packets.Publish("a/topic", b"x" * size), version)
+    assert parser.lone(whole) is None  # the topic is not known to be good yet
+    assert list(parser.feed(whole)) == [packets.Publish("a/topic", b"x" * size)]
+    lone = parser.lone(whole)
+    assert lone in (("a/topic", b"x" * size), None)
+    assert lone is not None or size == 20_000
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_whatever_is_not_one_whole_plain_publish_is_no_lone_one(version: int) -> None:
+    parser = Parser(version=version)
+    whole = encode(packets.Publish("a/topic", b"payload"), version)
+    list(parser.feed(whole))
+    others = [whole[:-1], whole + whole, whole + b"\x30", encode(packets.Publish("a/topic", b"p", 1, 7), version)]
+    assert [parser.lone(each) for each in others] == [None] * len(others)
+    assert list(parser.feed(whole[:5])) == []
+    assert parser.lone(whole) is None  # the rest of a packet comes first
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+@pytest.mark.parametrize("size", [3, 200])
+def test_a_damaged_lone_publish_is_never_read_otherwise_than_by_the_stream(version: int, size: int) -> None:
+    whole = encode(packets.Publish("a/topic", b"x" * size), version)
+    for at in range(14):
+        for byte in range(256):
+            damaged = whole[:at] + bytes((byte,)) + whole[at + 1 :]
+            parser = Parser(version=version)
+            list(parser.feed(whole))
+            lone = parser.lone(damaged)
+            if lone is not None:
+                assert read(parser, damaged) == ([packets.Publish(*lone)], None)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mqtt.strategies import properties_of
 
 from reknit.mqtt.fields import Reader, variable_wire
 from reknit.mqtt.packets import PacketType
@@ -20,6 +19,7 @@ from reknit.mqtt.properties import (
     text,
 )
 from reknit.mqtt.reasons import ProtocolError, Reason
+from tests.mqtt.strategies import properties_of
 
 CARRIERS = [WILL, *(int(kind) for kind in PacketType if kind not in (PacketType.PINGREQ, PacketType.PINGRESP))]
 

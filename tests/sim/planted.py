@@ -91,13 +91,17 @@ def remember_routes_for_ever(patch: Patch) -> None:
 
 @plant
 def flood_when_the_topic_is_short(patch: Patch) -> None:
-    original = SubscriptionForwarding.route
+    original = SubscriptionForwarding.__init__
+
+    def init(self: SubscriptionForwarding, *args: Any) -> None:
+        original(self, *args)
+        self.route = lambda event: route(self, event)
 
     def route(self: SubscriptionForwarding, event: Any) -> Route:
-        found = original(self, event)
+        found = self.table.route(event)
         return Route(tuple(self._told), found.matches) if "/" not in event.topic else found
 
-    patch.setattr(SubscriptionForwarding, "route", route)
+    patch.setattr(SubscriptionForwarding, "__init__", init)
 
 
 # --- subscriptions
@@ -277,9 +281,9 @@ def route_before_the_tables_are_known(patch: Patch) -> None:
     original = Broker._dispatch
 
     def dispatch(self: Broker, event: Any, sender: str, custody: Any) -> None:
-        missing, self.gate._missing = self.gate._missing, {}
+        self.gate.open, shut = True, self.gate.open
         original(self, event, sender, custody)
-        self.gate._missing = missing
+        self.gate.open = shut
 
     patch.setattr(Broker, "_dispatch", dispatch)
 

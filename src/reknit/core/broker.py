@@ -76,6 +76,10 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overlay: OverlayOptions = OverlayOptions()
 
 
+_NOBODY = Custody(None, 0, [])
+"""For events that no neighbour can take over and nobody watches: there is nothing to count."""
+
+
 class Broker:
     def __init__(
         self,
@@ -125,12 +129,16 @@ class Broker:
 
     def handle(self, given: Input, now: float) -> list[Effect]:
         turn = self.turn
-        turn.begin(now)
+        turn.now = now
+        turn.effects = []
         if self._begin_with is not None:
             self._begin(self._begin_with)
         self._handlers[type(given)](given)
-        self._end_turn()
-        return turn.end()
+        if self.links.of or self.links.changed:
+            self._end_turn()
+        if turn.custodies:
+            self._let_go()
+        return turn.end() if turn.records else turn.effects
 
     def deadline(self) -> float | None:
         if self._begin_with is not None:
@@ -158,8 +166,6 @@ class Broker:
             self.links.changed = False
             self.turn.effects.insert(0, Remember(self.links.remembered()))
         self.links.flush()
-        if self.turn.custodies:
-            self._let_go()
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""
@@ -192,15 +198,18 @@ class Broker:
             self.routing.unsubscribe(each.client, pattern)
 
     def _on_publish(self, each: Publish) -> None:
-        custody = Custody(None, 0, list(each.events) if self.turn.observing else [])
-        self.turn.custodies.append(custody)
-        source, seq = self.source, self._seq
+        observing = self.turn.observing
+        if self.links.of or observing or not self.gate.open:
+            custody = Custody(None, 0, list(each.events) if observing else [])
+            self.turn.custodies.append(custody)
+        else:
+            custody = _NOBODY
         for event in each.events:
-            seq += 1
-            event.source, event.seq = source, seq
-            self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
+            event.source = self.source
+            event.seq = self._seq = self._seq + 1
+            if observing:
+                self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
             self._dispatch(event, "", custody)
-        self._seq = seq
 
     # --- events
 

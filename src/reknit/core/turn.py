@@ -18,7 +18,7 @@ __all__ = ["Turn"]
 
 
 class Turn:
-    """The layers of one broker hold the same turn; ``begin`` and ``end`` frame each input."""
+    """The layers of one broker hold the same turn; the broker sets its time and takes its effects."""
 
     __slots__ = ("custodies", "effects", "node", "now", "observing", "records")
 
@@ -29,10 +29,6 @@ class Turn:
         self.effects: list[Effect] = []
         self.records: list[Record] = []
         self.custodies: list[Custody] = []  # held until the turn ends
-
-    def begin(self, now: float) -> None:
-        self.now = now
-        self.effects = []
 
     def end(self) -> list[Effect]:
         if self.records:

@@ -54,7 +54,7 @@ __all__ = ["Counters", "Driver", "RecordSink"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
-LOOK_S = 0.001
+LOOK_S = 0.005
 """How long after a turn its new deadlines are looked for: once for all turns of that time, not once for each."""
 STOP_S_MAX = 2.0
 """How long the end waits for connections that close; each of them gives up sooner by itself."""
@@ -174,9 +174,14 @@ class Driver:
 
     def client_received(self, client: ClientProtocol, data: bytes) -> None:
         now = self._clock()
-        handle = self.broker.handle
-        for command in self.door.received(client.conn, data, now):
-            self._perform(handle(command, now), now)
+        door = self.door
+        for command in door.received(client.conn, data, now):
+            for effect in self.broker.handle(command, now):
+                # As in ``_perform``, without the call: this is the way of every event.
+                if type(effect) is Deliver:
+                    door.deliver(effect, now)
+                else:
+                    self._perform((effect,), now)
         self._finish()
 
     def client_lost(self, client: ClientProtocol) -> None:

@@ -77,7 +77,7 @@ class Event(msgspec.Struct, array_like=True, gc=False):
         return (self.source, self.seq)
 
     def view(self) -> Attributes:
-        """All attributes under their names; untyped ones as ``Text``. Of two properties with one name the last counts."""
+        """All attributes by name; untyped ones as ``Text``. Of two properties with one name the last counts."""
         if not self.properties:
             return {**self.derived, **self.attributes} if self.derived else self.attributes
         merged: Attributes = dict(self.derived)

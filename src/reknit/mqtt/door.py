@@ -31,6 +31,7 @@ Owns: clients, their sessions and connections. Must not know: sockets, clocks, o
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from reknit.core import io
 from reknit.model.event import Event, derive_attributes
@@ -65,10 +66,16 @@ class Door:
         self.counters = DoorCounters()
         self._options = options
         self._rng = rng
+        self._careful = options.json_attributes  # every event needs a second look
         self._connections: dict[int, Connection] = {}
         self._sessions: dict[str, Session] = {}
         self._alarms = Alarms()
-        self._outbox = Outbox(self.counters)
+        self._outbox = Outbox(self.counters, self._sessions)
+        # Asked for each event, so without a step in between.
+        self.deliver: Callable[[io.Deliver, float], None] = self._outbox.deliver
+        """Hand an event to its clients, one copy each."""
+        self.output: Callable[[], list[Output]] = self._outbox.take
+        """What is to be written, once for each connection that was touched since the last call."""
         self._topics_read: dict[bytes, str] = {}  # shared by all parsers, and bounded there
         self._topics_open: set[str] = set()  # topics that clients may publish to; only ever asked for membership
 
@@ -94,6 +101,12 @@ class Door:
             return []
         connection.heard = now
         self.counters.bytes_received += len(data)
+        session = connection.session
+        if session is not None and session.plain is not None and not self._careful:
+            lone = connection.parser.lone(data)
+            if lone is not None and lone[0] in self._topics_open and not connection.closing:
+                self.counters.received["Publish"] += 1
+                return [io.Publish(session.client, [Event(*lone)])]
         commands: list[io.Command] = []
         try:
             self._read(connection, data, commands, now)
@@ -119,10 +132,6 @@ class Door:
             connection.session.settle()
             self._outbox.pump(connection.session)
 
-    def deliver(self, effect: io.Deliver, now: float) -> None:
-        """Hand an event to its clients, one copy each."""
-        self._outbox.deliver(effect, self._sessions)
-
     def deadline(self) -> float | None:
         """When ``due`` wants to be called."""
         return self._alarms.next()
@@ -136,10 +145,6 @@ class Door:
             elif isinstance(key, str):
                 self._check_away(self._sessions[key], commands, now)
         return commands
-
-    def output(self) -> list[Output]:
-        """What is to be written, once for each connection that was touched since the last call."""
-        return self._outbox.take()
 
     # --- packets
 

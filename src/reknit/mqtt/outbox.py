@@ -15,8 +15,8 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
 from reknit.mqtt.options import DoorCounters, Output
-from reknit.mqtt.outgoing import Copies
-from reknit.mqtt.packets import V3_1_1, Packet, Puback
+from reknit.mqtt.outgoing import Copies, plain_wire
+from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Puback
 from reknit.mqtt.session import Connection, Message, Session
 
 __all__ = ["Outbox"]
@@ -27,10 +27,12 @@ _PUBACK_HEAD = b"\x40\x02"
 class Outbox:
     """The output of all connections of a door."""
 
-    __slots__ = ("_counters", "_topics", "_touched")
+    __slots__ = ("_counters", "_sessions", "_topics", "_touched")
 
-    def __init__(self, counters: DoorCounters) -> None:
+    def __init__(self, counters: DoorCounters, sessions: dict[str, Session]) -> None:
+        """``sessions``: the door's, by client."""
         self._counters = counters
+        self._sessions = sessions
         self._topics: dict[str, bytes] = {}  # bounded where it is filled, in `outgoing`
         self._touched: list[Connection] = []  # each has something in `out`, or is closing
 
@@ -40,8 +42,9 @@ class Outbox:
         """All output since the last call, in the order in which the connections were first touched."""
         outputs = []
         for connection in self._touched:
-            data = b"".join(connection.out)
-            connection.out.clear()
+            out = connection.out
+            data = out[0] if len(out) == 1 else b"".join(out)
+            out.clear()
             connection.unanswered = 0
             self._counters.bytes_sent += len(data)
             outputs.append(Output(connection.conn, data, connection.closing))
@@ -80,23 +83,21 @@ class Outbox:
 
     # --- events
 
-    def deliver(self, effect: Deliver, sessions: dict[str, Session]) -> None:
+    def deliver(self, effect: Deliver, now: float) -> None:
         """One copy of an event for each client that it matches."""
         event = effect.event
-        simple = not event.qos
-        copies = Copies(event, self._topics)
+        plain4 = plain5 = b""  # the whole PUBLISH at QoS 0, which all plain receivers share
         sent = 0
         for client, patterns in effect.matches:
-            session = sessions.get(client)
-            if session is None:
-                self._counters.dropped["no session"] += 1
+            session = self._sessions.get(client)
+            connection = None if session is None or event.qos else session.plain
+            if connection is None:
+                self._deliver_with_care(session, event, patterns)
                 continue
-            connection = session.plain
-            if not simple or connection is None:
-                self._deliver_with_care(session, event, patterns, copies)
-                continue
-            version = connection.version
-            wire = (copies.plain4 if version == V3_1_1 else copies.plain5) or copies.plain(version)
+            if connection.version == V3_1_1:
+                wire = plain4 = plain4 or plain_wire(event, V3_1_1, self._topics)
+            else:
+                wire = plain5 = plain5 or plain_wire(event, V5_0, self._topics)
             if not wire:
                 self._counters.dropped["not encodable"] += 1
                 continue
@@ -108,7 +109,10 @@ class Outbox:
         if sent:
             self._counters.sent["Publish"] += sent
 
-    def _deliver_with_care(self, session: Session, event: Event, patterns: tuple[Pattern, ...], copies: Copies) -> None:
+    def _deliver_with_care(self, session: Session | None, event: Event, patterns: tuple[Pattern, ...]) -> None:
+        if session is None:
+            self._counters.dropped["no session"] += 1
+            return
         found = session.subscriptions.matching(patterns)
         if not found:
             self._counters.dropped["no subscription"] += 1
@@ -120,6 +124,7 @@ class Outbox:
         qos = min(event.qos, max(subscription.qos for subscription in found))
         identifiers = tuple(subscription.identifier for subscription in found if subscription.identifier)
         connection = session.connection
+        copies = Copies(event, self._topics)
         if qos:
             self._deliver_surely(session, Message(event, identifiers), copies)
         elif connection is None:

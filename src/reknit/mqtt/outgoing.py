@@ -15,32 +15,37 @@ from reknit.mqtt.packets import V5_0
 from reknit.mqtt.parser import TOPICS_CACHED_MAX
 from reknit.mqtt.properties import Properties, PropertyId, encode_properties
 
-__all__ = ["Copies", "event_properties"]
+__all__ = ["Copies", "event_properties", "plain_wire"]
+
+_SHORT_BYTES_MAX = 65_535
+"""Payloads up to this certainly fit into a packet."""
+
+
+def plain_wire(event: Event, version: int, topics: dict[str, bytes]) -> bytes:
+    """The PUBLISH at QoS 0 without subscription identifiers; empty if it has no bytes.
+
+    ``topics`` is a cache shared by all events: the bytes of a topic, with their length in front.
+    """
+    if version == V5_0 or len(event.payload) > _SHORT_BYTES_MAX:
+        return Copies(event, topics).wire(version, ())
+    topic = topics.get(event.topic)
+    if topic is None:
+        return Copies(event, topics).wire(version, ())
+    return publish_wire(topic, event.payload)
 
 
 class Copies:
     """The bytes of one event; empty where it has none, for a text that is too long for MQTT, say.
 
-    ``topics`` is a cache shared by all events: the bytes of a topic, with their length in front.
+    ``topics`` is the cache of ``plain_wire``.
     """
 
-    __slots__ = ("_event", "_tail5", "_topics", "plain4", "plain5")
+    __slots__ = ("_event", "_tail5", "_topics")
 
     def __init__(self, event: Event, topics: dict[str, bytes]) -> None:
         self._event = event
         self._topics = topics
         self._tail5 = b""
-        self.plain4 = b""  # the whole PUBLISH at QoS 0, once `plain` has made it
-        self.plain5 = b""
-
-    def plain(self, version: int) -> bytes:
-        """The PUBLISH at QoS 0 without subscription identifiers."""
-        wire = self.wire(version, ())
-        if version == V5_0:
-            self.plain5 = wire
-        else:
-            self.plain4 = wire
-        return wire
 
     def wire(self, version: int, identifiers: tuple[int, ...], packet_id: int = 0, *, again: bool = False) -> bytes:
         """Any PUBLISH: at QoS 1 if it has a packet identifier, ``again`` if it may have been sent before."""

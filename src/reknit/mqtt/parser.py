@@ -109,6 +109,29 @@ class Parser:
                 _check_first(data[pos])
             self._hold(data[pos:], end - pos + 1)
 
+    def lone(self, data: bytes) -> tuple[str, bytes] | None:
+        """Topic and payload, if ``data`` is one plain PUBLISH at QoS 0 and nothing else; ``None`` for ``feed`` to see.
+
+        A client that sends one message at a time is read one packet at a time, and what it waits for is this.
+        """
+        end = len(data)
+        if end < 8 or data[0] != 0x30 or self._waiting or not self.version:
+            return None
+        size, body = data[1], 2
+        if size >= 0x80:
+            size, body = (size & 0x7F) | data[2] << 7, 3
+            if not 0 < data[2] < 0x80:
+                return None
+        cut = body + 2 + (data[body] << 8 | data[body + 1])
+        topic = self._topics.get(data[body + 2 : cut])
+        if topic is None or body + size != end or cut > end:
+            return None
+        if self.version == V5_0:
+            if cut == end or data[cut]:
+                return None
+            cut += 1
+        return topic, data[cut:]
+
     def _hold(self, data: bytes, needed: int) -> None:
         self._waiting += data
         self._needed = needed

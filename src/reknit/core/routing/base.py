@@ -32,6 +32,7 @@ class Routing(ABC):
         self.turn = turn
         self.send = send
         self.table = Table()
+        self.route: Callable[[Event], Route] = self.table.route
         self._parts: dict[str, list[Entry]] = {}  # snapshots under way, by neighbour
 
     # --- clients
@@ -71,11 +72,6 @@ class Routing(ABC):
     def begin_session(self, neighbour: str) -> None:
         """A new session: a snapshot that was under way will not be finished."""
         self._parts.pop(neighbour, None)
-
-    # --- events
-
-    def route(self, event: Event) -> Route:
-        return self.table.route(event)
 
     # --- for the strategies
 

@@ -20,6 +20,7 @@ class Flooding(Routing):
     def __init__(self, turn: Turn, send: Sender) -> None:
         super().__init__(turn, send)
         self._neighbours: tuple[str, ...] = ()
+        self.route = self._everywhere
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
         self._add_client(name, pattern)
@@ -41,5 +42,5 @@ class Flooding(Routing):
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
         pass
 
-    def route(self, event: Event) -> Route:
+    def _everywhere(self, event: Event) -> Route:
         return Route(self._neighbours, self.table.route(event).matches)

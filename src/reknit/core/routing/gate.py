@@ -21,10 +21,7 @@ class Gate:
         self._missing = dict.fromkeys(expected)
         self._wait_s_max = wait_s_max
         self._until: float | None = None
-
-    @property
-    def open(self) -> bool:
-        return not self._missing
+        self.open = not self._missing  # asked for each event
 
     def may_tell(self, neighbour: str) -> bool:
         return all(name == neighbour for name in self._missing)
@@ -32,6 +29,7 @@ class Gate:
     def heard(self, neighbour: str) -> None:
         """It has told all that it wants, or is no neighbour any more."""
         self._missing.pop(neighbour, None)
+        self.open = not self._missing
 
     @property
     def missing(self) -> list[str]:
@@ -48,4 +46,5 @@ class Gate:
         if not self._missing or self._until is None or now < self._until:
             return []
         late, self._missing = list(self._missing), {}
+        self.open = True
         return late

@@ -39,7 +39,7 @@ def run(quick: bool = False) -> list[Row]:
     rows: list[Row] = []
     for count in (10_000,) if quick else (10_000, 100_000):
         rows += _ranges(count)
-    many = 10_000 if quick else 100_000
+    many = 10_000 if quick else 30_000
     return [*rows, _topics(many), _equalities(many)]
 
 

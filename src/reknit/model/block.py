@@ -38,7 +38,7 @@ BATCH_MAX = 16
 """How many patterns enter or leave the cells at once."""
 CELLS_MAX = 256
 _GROWTH = 4
-_SAMPLE = 1024
+_SAMPLE = 128
 """Cuts drawn from so many patterns do for any number, as long as the limits do not pile up."""
 _SKEWED_GROWTH = 1.5
 _SKEW = 8

@@ -26,12 +26,15 @@ from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.codec import encode
+from reknit.wire.codec import FRAME_BYTES_MAX, encode
 from reknit.wire.messages import Ack, Data, Events, Farewell, Hello, Message
 
 __all__ = ["Arrival", "Link"]
 
 EVENT_OVERHEAD_BYTES = 64
+
+EVENT_BYTES_MAX = FRAME_BYTES_MAX // 2
+"""A larger event goes to no neighbour: a frame that the far end does not take would be sent again for ever."""
 
 
 @dataclass(slots=True)
@@ -170,8 +173,12 @@ class Link:
     # --- outgoing
 
     def send(self, message: Message) -> None:
+        size = len(encode(message))
+        if self._fresh_size + size > self.options.frame_bytes_target:
+            self.flush()
         self._fresh.append(message)
         self._fresh_events = None
+        self._fresh_size += size
 
     def send_event(self, event: Event, custody: Custody) -> None:
         """The frame that carries the event holds its custody.
@@ -180,9 +187,13 @@ class Link:
         each other to settle. Were a frame to hold whatever its turn has caused, they would.
         """
         size = len(event.payload) + len(event.topic) + EVENT_OVERHEAD_BYTES
+        if event.properties or event.attributes or event.derived:
+            size += _attributes_size(event)
         if self._outbox_bytes + self._fresh_size + size > self.options.outbox_bytes_max:
-            self.dropped += 1
-            self.turn.see(Kind.DROPPED, peer=self.peer, event=event, detail="outbox full")
+            self._drop(event, "outbox full")
+            return
+        if size > EVENT_BYTES_MAX:
+            self._drop(event, "too large for a frame")
             return
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
@@ -194,6 +205,10 @@ class Link:
         if not self._fresh_custodies or self._fresh_custodies[-1] is not custody:
             self._fresh_custodies.append(custody)
             custody.pending += 1
+
+    def _drop(self, event: Event, why: str) -> None:
+        self.dropped += 1
+        self.turn.see(Kind.DROPPED, peer=self.peer, event=event, detail=why)
 
     def flush(self) -> None:
         """Put this turn's messages into a frame, and send it if there is a connection."""
@@ -364,6 +379,10 @@ class Link:
     @property
     def everything_received(self) -> bool:
         return not self._fresh and self._peer_received == self._next_seq - 1
+
+
+def _attributes_size(event: Event) -> int:
+    return len(encode((event.properties, event.attributes, event.derived)))
 
 
 def settle(custody: Custody, turn: Turn) -> None:

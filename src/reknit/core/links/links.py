@@ -240,6 +240,8 @@ class Links:
                 self.refuse(conn, Refuse(f"speaks version {version}, not {VERSION}", False, False))
             case Hello(dialect=dialect) if dialect != self.dialect:
                 self.refuse(conn, Refuse(f"routes by {dialect}, not by {self.dialect}", False, False))
+            case Hello(name=""):
+                self.refuse(conn, Refuse("a greeting without a name", False, False))
             case Hello() if connection.dialled:
                 yield from self._called_answers(conn, connection, frame)
             case Hello() if connection.peer == "":
@@ -274,6 +276,8 @@ class Links:
         elif link is not None:
             if self._greet_caller(conn, link, hello):
                 yield Renewed(hello.name)
+        elif len(self.of) >= self.options.neighbours_max:
+            self.refuse(conn, Refuse(f"{self.turn.node} has {len(self.of)} neighbours, and takes no more", True, False))
         elif hello.wave is not None:
             yield Stranger(conn, hello)
         elif hello.linked and hello.name not in self._former:

@@ -20,6 +20,9 @@ class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     greeting_s_max: float = 3.0
     """A connection whose far end has not said who it is by then is given up."""
 
+    neighbours_max: int = 1024
+    """A caller that would be one more than so many is turned away for now."""
+
     ack_delay_s: float = 0.02
     """An acknowledgement waits so long for data to travel with."""
 

@@ -1,0 +1,265 @@
+"""The story of the demo: a network starts, clients talk, a broker dies and comes back, all comes to rest.
+
+Owns: what happens, in which order. Must not know: how it is shown (see ``show``) or judged (see ``verdict``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import httpx
+import msgspec
+
+from reknit.cli._demo.clients import DemoClient, Sent
+from reknit.cli._demo.history import causal_order
+from reknit.cli._demo.verdict import (
+    Away,
+    Traffic,
+    Verdict,
+    count_traffic,
+    delays,
+    judge_clients,
+    judge_trace,
+    owed_marks,
+    who_was_away,
+)
+from reknit.cli._demo.watch import OBSERVER, Watcher
+from reknit.cli._demo.world import Role, World, cast, middle
+from reknit.core.overlay.shapes import Edge, names, shape_edges
+from reknit.live.address import parse_address
+from reknit.live.config import BrokerSection, LinkSection, MqttSection, NetworkFile, TraceSection
+from reknit.live.network import Network
+from reknit.live.plan import NetworkPlan, plan_network
+from reknit.live.statefile import NetworkState
+from reknit.trace.store import TraceWriter, read_trace
+
+__all__ = ["Audience", "Outcome", "Script", "play"]
+
+EVENTS_PER_S = 250
+BEFORE_THE_KILL = 0.4
+"""The part of the first flow that is published before a broker is killed."""
+FIRST_FLOW = 0.8
+"""The part of all events that the first flow has; the rest flows when all is mended."""
+ARRIVE_S_MAX = 10.0
+SURPLUS_S = 0.3
+"""How long it listens for copies that should not come."""
+TRACE_LOST_S = 3.0
+"""So much of the killed broker's trace may be missing, generously."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is played. The same seed gives the same tree, clients and subscriptions."""
+
+    seed: int = 12
+    brokers: int = 5
+    clients_per_broker: int = 4
+    events: int = 3000
+    directory: Path = Path("demo")
+    """Where the trace goes, and the network's file."""
+
+
+class Audience(Protocol):
+    """Who is told what happens, while it does."""
+
+    def network(self, edges: Sequence[Edge], state: NetworkState) -> None: ...
+
+    def clients(self, roles: Sequence[Role]) -> None: ...
+
+    def said(self, sent: Sent) -> None: ...
+
+    def killed(self, name: str, pid: int) -> None: ...
+
+    def healing(self, seconds: float, left: str) -> None: ...
+
+    def healed(self, name: str, seconds: float) -> None: ...
+
+    def stage(self, what: str) -> None: ...
+
+
+class Outcome(msgspec.Struct):
+    seed: int
+    links: list[Edge]
+    killed: str
+    back_s: float
+    """From the death to the moment at which every link, client and table was as before."""
+    trace: Verdict
+    clients: Verdict
+    away: Away
+    traffic: Traffic
+    delay_s: dict[str, float]
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> bool:
+        return self.trace.clean and self.clients.clean
+
+
+@dataclass(slots=True)
+class _Times:
+    calms: list[float] = field(default_factory=list)
+    crashed: float = 0.0
+    healed: float = 0.0
+
+
+async def play(script: Script, audience: Audience) -> Outcome:
+    begun = time.monotonic()
+    plan = _plan(script)
+    rng = random.Random(f"{script.seed}/clients")
+    victim = middle(plan.edges)
+    known = [broker.name for broker in plan.brokers]
+    elsewhere = next(name for name in reversed(known) if name != victim)
+    roles = cast(known, script.clients_per_broker, rng, elsewhere if shutil.which("mosquitto_sub") else "")
+    audience.stage("starting the brokers")
+    times, clients = await _perform(script, plan, roles, victim, audience)
+    audience.stage("reading the trace")
+    records = causal_order(read_trace(_trace_directory(script)))
+    notes = [client.notes for client in clients]
+    taken = delays(notes)
+    return Outcome(
+        seed=script.seed,
+        links=list(plan.edges),
+        killed=victim,
+        back_s=times.healed - times.crashed,
+        trace=judge_trace(records, plan.settings.options, roles),
+        clients=judge_clients(notes, times.calms),
+        away=who_was_away(notes, *times.calms[:2]),
+        traffic=count_traffic(records, plan.edges, (times.crashed - TRACE_LOST_S, times.calms[1])),
+        delay_s={"half": taken[len(taken) // 2], "most": taken[len(taken) * 9 // 10], "all": taken[-1]},
+        seconds=time.monotonic() - begun,
+    )
+
+
+def _plan(script: Script) -> NetworkPlan:
+    """A random tree, at ports that are free."""
+    known = names(script.brokers)
+    edges = shape_edges("random", known, random.Random(script.seed))
+    file = NetworkFile(
+        broker=[BrokerSection(name=name) for name in known],
+        link=[LinkSection(a=a, b=b) for a, b in edges],
+        trace=TraceSection(directory=str(_trace_directory(script))),
+        mqtt=MqttSection(json_attributes=True),
+    )
+    return plan_network(file, random.Random())
+
+
+def _trace_directory(script: Script) -> Path:
+    return script.directory.absolute() / "trace"
+
+
+async def _perform(
+    script: Script, plan: NetworkPlan, roles: Sequence[Role], victim: str, audience: Audience
+) -> tuple[_Times, list[DemoClient]]:
+    async with (
+        Network(plan, script.directory, lambda line: None) as network,
+        httpx.AsyncClient(trust_env=False) as http,
+    ):
+        audience.network(plan.edges, network.state)
+        with TraceWriter(_trace_directory(script), OBSERVER) as trace:
+            watcher = Watcher(network.state, roles, http, trace)
+            async with _clients(roles, network.state) as clients:
+                audience.clients(roles)
+                stage = _Stage(script, network, clients, watcher, audience)
+                return await stage.run(victim), clients
+
+
+@contextlib.asynccontextmanager
+async def _clients(roles: Sequence[Role], state: NetworkState) -> AsyncIterator[list[DemoClient]]:
+    clients = [DemoClient(role, parse_address(state.broker(role.broker).mqtt)) for role in roles]
+    tasks = [asyncio.create_task(client.run()) for client in clients]
+    try:
+        yield clients
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+class _Stage:
+    def __init__(
+        self, script: Script, network: Network, clients: list[DemoClient], watcher: Watcher, audience: Audience
+    ) -> None:
+        self.script = script
+        self.network = network
+        self.clients = clients
+        self.watcher = watcher
+        self.audience = audience
+        self.times = _Times()
+        self._world = World(random.Random(f"{script.seed}/events"))
+        self._said = 0
+
+    async def run(self, victim: str) -> _Times:
+        times, first = self.times, int(self.script.events * FIRST_FLOW)
+        times.calms.append(await self.watcher.until_calm())
+        await self.watcher.until_written(_trace_directory(self.script))
+        self.audience.stage(f"publishing about {EVENTS_PER_S} events a second")
+        flow = asyncio.create_task(self._flow(first))
+        try:
+            await self._until_said(int(first * BEFORE_THE_KILL), flow)
+            await self._kill(victim)
+            await flow
+        finally:
+            flow.cancel()
+        await self._rest()
+        self.audience.stage("publishing the rest, with everybody back")
+        await self._flow(self.script.events - first)
+        await self._rest()
+        return times
+
+    async def _kill(self, victim: str) -> None:
+        pid = self.network.state.broker(victim).pid
+        os.kill(pid, signal.SIGKILL)
+        self.times.crashed = await self.watcher.crashed(victim, pid)
+        self.audience.killed(victim, pid)
+        self.times.healed = await self.watcher.until_healed(
+            lambda why: self.audience.healing(time.time() - self.times.crashed, why)
+        )
+        self.audience.healed(victim, self.times.healed - self.times.crashed)
+
+    async def _rest(self) -> None:
+        """All is calm, and what clients are owed has reached them; then a little longer, for what should not come."""
+        self.audience.stage("letting everything come to rest")
+        self.times.calms.append(await self.watcher.until_calm())
+        limit = time.monotonic() + ARRIVE_S_MAX
+        while time.monotonic() < limit and self._missing():  # noqa: ASYNC110  brokers and clients decide
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(SURPLUS_S)
+
+    def _missing(self) -> bool:
+        notes = [client.notes for client in self.clients]
+        return any(mark not in each.marks for each in notes for mark in owed_marks(each, notes, self.times.calms[-2:]))
+
+    # --- the flow
+
+    async def _flow(self, events: int) -> None:
+        """As many events from all publishers together, each at an even pace of its own."""
+        publishers = [client for client in self.clients if client.role.publishes]
+        pace_s = len(publishers) / EVENTS_PER_S
+        async with asyncio.TaskGroup() as group:
+            for place, client in enumerate(publishers):
+                share = events // len(publishers) + (place < events % len(publishers))
+                group.create_task(self._speak(client, share, pace_s))
+
+    async def _speak(self, client: DemoClient, share: int, pace_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        for _ in range(share):
+            due = max(due + pace_s, loop.time())
+            await asyncio.sleep(due - loop.time())
+            sent = await client.publish(self._world)
+            self._said += 1
+            self.audience.said(sent)
+
+    async def _until_said(self, count: int, flow: asyncio.Task[None]) -> None:
+        while self._said < count and not flow.done():  # noqa: ASYNC110  a look now and then is exact enough
+            await asyncio.sleep(0.01)

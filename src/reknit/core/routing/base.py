@@ -17,12 +17,12 @@ from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import Entry, Message, Snapshot
 
-__all__ = ["Routing", "Sender"]
+__all__ = ["Routing", "Sender", "chunks"]
 
 Sender = Callable[[str, Message], None]
 
-SNAPSHOT_PATTERNS_MAX = 500
-"""Patterns in one part of a snapshot."""
+MESSAGE_PATTERNS_MAX = 500
+"""Patterns in one message; more go in several, so that a frame stays within its bound."""
 
 
 class Routing(ABC):
@@ -105,14 +105,19 @@ class Routing(ABC):
             self.send(neighbour, Snapshot(part, position == len(parts)))
 
 
+def chunks(patterns: list[Pattern]) -> Iterator[list[Pattern]]:
+    """The same patterns in their order, as many at a time as fit into a message."""
+    for start in range(0, len(patterns), MESSAGE_PATTERNS_MAX):
+        yield patterns[start : start + MESSAGE_PATTERNS_MAX]
+
+
 def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
     """At least one part, each of bounded size."""
     part: list[Entry] = []
     count = 0
     for origin, patterns in entries:
-        for start in range(0, len(patterns), SNAPSHOT_PATTERNS_MAX):
-            chunk = patterns[start : start + SNAPSHOT_PATTERNS_MAX]
-            if count + len(chunk) > SNAPSHOT_PATTERNS_MAX:
+        for chunk in chunks(patterns):
+            if count + len(chunk) > MESSAGE_PATTERNS_MAX:
                 yield part
                 part, count = [], 0
             part.append((origin, chunk))

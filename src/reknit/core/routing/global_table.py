@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reknit.core.routing.base import Routing, Sender
+from reknit.core.routing.base import Routing, Sender, chunks
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
 from reknit.wire.messages import Entry, Known, Message
@@ -110,6 +110,9 @@ class GlobalTable(Routing):
             self._add(neighbour, pattern)
 
     def _spread(self, news: Known, apart_from: str) -> None:
+        parts = [Known(news.origin, some, []) for some in chunks(news.added)]
+        parts += [Known(news.origin, [], some) for some in chunks(news.removed)]
         for neighbour in self._told:
             if neighbour != apart_from:
-                self.send(neighbour, news)
+                for part in parts:
+                    self.send(neighbour, part)

@@ -14,7 +14,7 @@ Owns: what each neighbour has been told. Must not know: how the tree is shaped b
 from __future__ import annotations
 
 from reknit.core.routing.announcements import Announcements, Covering
-from reknit.core.routing.base import Routing, Sender
+from reknit.core.routing.base import Routing, Sender, chunks
 from reknit.core.routing.table import broker
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
@@ -76,7 +76,7 @@ class SubscriptionForwarding(Routing):
                 announce, retract = told.want(pattern)
             else:
                 announce, retract = told.want_no_more(pattern)
-            if announce:
-                self.send(neighbour, Sub(announce))
-            if retract:
-                self.send(neighbour, Unsub(retract))
+            for some in chunks(announce):
+                self.send(neighbour, Sub(some))
+            for some in chunks(retract):
+                self.send(neighbour, Unsub(some))

@@ -1,0 +1,284 @@
+"""The door: one copy per client, ids, the guard against copies, the gate, and alarms that are early or stale."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.broker import Broker, BrokerOptions
+from reknit.core.io import (
+    Attach,
+    Close,
+    Deliver,
+    Detach,
+    Dial,
+    DialFailed,
+    Due,
+    Lost,
+    Observe,
+    Remember,
+    Send,
+    Subscribe,
+    Unsubscribe,
+)
+from reknit.model.event import Event
+from reknit.trace.records import Kind
+from reknit.wire.messages import Events, Snapshot, Sub, Unsub
+from tests.core.desk import Desk, FarEnd, event, pattern
+
+A, B = pattern("a"), pattern("b")
+
+
+def _events(far: FarEnd) -> list[str]:
+    return [each.topic for message in far.heard() if isinstance(message, Events) for each in message.events]
+
+
+# --- clients
+
+
+def test_a_client_gets_one_copy_and_hears_which_subscriptions_match() -> None:
+    desk = Desk()
+    desk.client("ann", pattern("#"), pattern("a", "x > 1"), A, B)
+    desk.publish(event("a", x=2))
+    [deliver] = desk.all(Deliver)
+    [(client, patterns)] = deliver.matches
+    assert client == "ann"
+    assert sorted(patterns) == sorted([pattern("#"), pattern("a", "x > 1"), A])
+
+
+def test_a_client_that_went_gets_nothing() -> None:
+    desk = Desk()
+    desk.client("ann", A)
+    desk.client("ben", A)
+    desk.give(Detach("ann"))
+    desk.publish(event("a"))
+    assert desk.deliveries() == [("a", "ben")]
+    assert desk.broker.table()["clients"] == ["ben"]
+
+
+def test_attaching_twice_and_detaching_a_stranger_do_nothing() -> None:
+    desk = Desk()
+    desk.client("ann", A)
+    assert desk.give(Attach("ann")) == []
+    assert desk.give(Detach("zoe")) == []
+    assert desk.give(Unsubscribe("zoe", (A,))) == []
+    assert [record.client for record in desk.records(Kind.ATTACHED)] == ["ann"]
+
+
+def test_subscribing_twice_is_one_subscription() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.client("ann", A, A)
+    desk.give(Subscribe("ann", (A,)))
+    assert far.heard() == [Sub([A])]
+    desk.give(Unsubscribe("ann", (A,)))
+    assert far.heard() == [Sub([A]), Unsub([A])]
+
+
+# --- ids
+
+
+def test_ids_rise_and_name_one_life_of_one_broker() -> None:
+    desk = Desk()
+    desk.client("ann", pattern("#"))
+    desk.publish(event("a"), event("b"))
+    desk.publish(event("c"))
+    assert [each.event.id for each in desk.all(Deliver)] == [("b.1", 1), ("b.1", 2), ("b.1", 3)]
+    other = Broker("b", 2, BrokerOptions(), random.Random(1))
+    assert other.source != desk.broker.source
+
+
+def test_a_copy_is_dropped_and_seen() -> None:
+    desk = Desk("m", "n")
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([], last=True))
+    desk.client("ann", pattern("#"))
+    first.say(Events([event("a", 5, "z.1"), event("b", 6, "z.1")]))
+    second.say(Events([event("b", 6, "z.1"), event("c", 7, "z.1"), event("a", 5, "z.1")]))
+    assert [topic for topic, _ in desk.deliveries()] == ["a", "b", "c"]
+    assert [record.detail for record in desk.records(Kind.DROPPED)] == ["copy", "copy"]
+
+
+def test_our_own_events_do_not_come_back() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.client("ann", pattern("#"))
+    far.say(Events([event("a", 99, desk.broker.source)]))
+    assert desk.deliveries() == []
+
+
+def test_the_guard_forgets_the_oldest_sources_first() -> None:
+    desk = Desk("n", sources_max=2)
+    far = desk.linked("n", 1)
+    desk.client("ann", pattern("#"))
+    for source in ("x", "y", "z"):
+        far.say(Events([event(source, 1, source)]))
+    far.say(Events([event("z-again", 1, "z"), event("y-again", 1, "y"), event("x-again", 1, "x")]))
+    assert [topic for topic, _ in desk.deliveries()] == ["x", "y", "z", "x-again"]
+
+
+# --- where events go
+
+
+def test_an_event_does_not_go_back_where_it_came_from() -> None:
+    desk = Desk("m", "n")
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([("", [pattern("#")])], last=True))
+    first.say(Events([event("a", 1, "m.1")]))
+    assert _events(first) == []
+    assert _events(second) == ["a"]
+
+
+# --- the gate
+
+
+def test_a_broker_that_begins_waits_for_its_neighbours_tables() -> None:
+    desk = Desk("m", "n")
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    first.greet()
+    assert first.heard() == []  # n has not been heard
+    first.say(Snapshot([], last=True), Events([event("a", 1, "m.1")]))
+    desk.client("ann", A)
+    assert desk.deliveries() == []
+    assert desk.broker.table()["waiting_for"] == ["n"]
+    second.greet()
+    assert second.heard() == [Snapshot([("", [A])], last=True)]  # m has been
+    second.say(Snapshot([("", [A])], last=True))
+    assert desk.deliveries() == [("a", "ann")]
+    assert _events(second) == ["a"]
+    assert first.heard() == [Snapshot([("", [A])], last=True)]
+    assert desk.broker.table()["ready"] is True
+
+
+def test_the_gate_opens_after_a_bounded_time() -> None:
+    desk = Desk("m", "n", gate_s_max=5.0)
+    far = desk.far_end("m", 1)
+    far.greet()
+    far.say(Snapshot([("", [A])], last=True))
+    desk.publish(event("a"))
+    for _ in range(6):
+        desk.run(1.0)
+        far.ack()
+    assert _events(far) == ["a"]
+
+
+def test_what_waits_at_the_gate_is_bounded_and_each_drop_is_seen() -> None:
+    desk = Desk("n", held_events_max=3)
+    desk.client("ann", pattern("#"))
+    for number in range(5):
+        desk.publish(event(f"t{number}"))
+    assert [record.event.topic for record in desk.records(Kind.DROPPED) if record.event] == ["t3", "t4"]
+    desk.linked("n", 1)
+    assert [topic for topic, _ in desk.deliveries()] == ["t0", "t1", "t2"]
+
+
+def test_a_new_link_does_not_wait() -> None:
+    desk = Desk()
+    desk.client("ann", A)
+    far = desk.far_end("n", 1)
+    far.greet()
+    assert far.heard() == [Snapshot([("", [A])], last=True)]
+
+
+# --- the door
+
+
+def test_remember_comes_before_whatever_rests_on_it() -> None:
+    """A shell that dies between two effects must not have greeted a neighbour that the next life does not know."""
+    desk = Desk()
+    desk.far_end("n", 1).greet()
+    kinds = [type(each) for each in desk.effects]
+    assert kinds.index(Remember) < kinds.index(Send)
+
+
+def test_the_first_deadline_is_now_and_a_lone_broker_wants_no_alarm() -> None:
+    broker = Broker("b", 1, BrokerOptions(observe=True), random.Random(1))
+    assert broker.deadline() == 0.0
+    [observe] = broker.handle(Due(), 0.0)
+    assert isinstance(observe, Observe)
+    assert [record.kind for record in observe.records] == [Kind.STARTED]
+    assert broker.deadline() is None
+
+
+@given(st.lists(st.floats(0, 20), max_size=30))
+def test_an_early_or_stale_alarm_does_nothing(times: list[float]) -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.run(0.1)
+    for time in sorted(times):
+        at = desk.broker.deadline()
+        if at is not None and desk.now + time < at:
+            desk.now += time
+            assert desk.give(Due()) == []
+            assert desk.broker.deadline() == at
+        else:
+            desk.run(time)
+            far.ack()
+
+
+def test_an_alarm_moves_the_deadline_on() -> None:
+    """Else a shell would spin."""
+    desk = Desk("n", dials={"a": "a:1"})
+    desk.linked("n", 1)
+    for _ in range(200):
+        at = desk.broker.deadline()
+        if at is None:
+            break
+        desk.now = max(desk.now, at)
+        if any(isinstance(each, Dial) for each in desk.give(Due())):
+            desk.give(DialFailed("a", "nobody there"))
+        later = desk.broker.deadline()
+        assert later is None or later > desk.now
+
+
+def test_without_observation_nothing_is_observed() -> None:
+    desk = Desk("n", observe=False)
+    far = desk.linked("n", 1)
+    desk.client("ann", A)
+    far.say(Events([event("a", 1, "n.1")]))
+    desk.give(Lost(1, "reset"))
+    assert desk.all(Observe) == []
+    assert desk.deliveries() == [("a", "ann")]
+
+
+def test_the_same_inputs_have_the_same_effects() -> None:
+    def story(seed: int) -> list[object]:
+        desk = Desk("n", seed=seed)
+        far = desk.linked("n", 1, A)
+        desk.client("ann", pattern("#"))
+        desk.publish(event("a"), event("b"))
+        far.say(Events([event("c", 1, "n.1")]))
+        desk.run(10.0)
+        return list(desk.effects)
+
+    assert story(1) == story(1)
+    assert story(1) != story(2)  # session numbers are drawn
+
+
+def test_a_table_is_plain_values_for_operators() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1, pattern("a", "x > 1"))
+    desk.client("ann", B)
+    far.ack()
+    table = desk.broker.table()
+    assert table["entries"] == [
+        {"kind": "broker", "hop": "n", "topic": "a", "selector": "x > 1"},
+        {"kind": "client", "hop": "ann", "topic": "b", "selector": ""},
+    ]
+    assert table["neighbours"] == {"n": {"up": True, "outbox_bytes": 0, "dropped": 0}}
+    assert (table["broker"], table["routing"], table["covering"]) == ("b", "subscription-forwarding", False)
+    assert not desk.all(Close)
+
+
+def test_an_event_is_stamped_by_the_broker_that_accepts_it() -> None:
+    desk = Desk()
+    desk.client("ann", pattern("#"))
+    desk.publish(Event("a", b"payload", source="forged", seq=99))
+    [deliver] = desk.all(Deliver)
+    assert deliver.event.id == ("b.1", 1)

@@ -8,12 +8,37 @@ from __future__ import annotations
 
 import msgspec
 
-from reknit.model.event import INTEGER_MAX
+from reknit.model.event import INTEGER_MAX, Event, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
-from reknit.wire.messages import Data, Events, Frame, Known, Message, Snapshot, Sub, Unsub
+from reknit.wire.messages import (
+    Data,
+    Events,
+    Farewell,
+    Frame,
+    Hello,
+    Known,
+    Message,
+    Refuse,
+    Release,
+    Seek,
+    Snapshot,
+    Sought,
+    Sub,
+    Unsub,
+)
 
-__all__ = ["FRAME_BYTES_MAX", "GREETING_BYTES_MAX", "VERSION", "BadFrame", "decode", "encode"]
+__all__ = [
+    "FRAME_BYTES_MAX",
+    "GREETING_BYTES_MAX",
+    "NAME_CHARS_MAX",
+    "PATH_BROKERS_MAX",
+    "TEXT_CHARS_MAX",
+    "VERSION",
+    "BadFrame",
+    "decode",
+    "encode",
+]
 
 VERSION = 1
 
@@ -22,6 +47,15 @@ FRAME_BYTES_MAX = 16 * 1024 * 1024
 
 GREETING_BYTES_MAX = 64 * 1024
 """The same before the other end has said who it is."""
+
+NAME_CHARS_MAX = 256
+"""A broker's name, or its address. What is passed on must fit into a frame wherever it goes: hence these bounds."""
+
+PATH_BROKERS_MAX = 10_000
+"""Brokers on the way of a search."""
+
+TEXT_CHARS_MAX = 3 * 1024 * 1024
+"""A reason for people to read; the longest names all brokers of a path."""
 
 
 class BadFrame(ValueError):
@@ -41,44 +75,85 @@ def decode(data: bytes) -> Frame:
         frame = _decoder.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
-    if isinstance(frame, Data):
-        for message in frame.messages:
-            _check(message)
+    try:
+        if isinstance(frame, Data):
+            for message in frame.messages:
+                _check(message)
+        elif isinstance(frame, Hello):
+            _check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
+        elif isinstance(frame, Refuse | Farewell):
+            _check_text(frame.reason)
+    except ValueError as error:
+        raise BadFrame(str(error)) from None
     return frame
 
 
 def _check(message: Message) -> None:
     """What types alone do not say. A neighbour is trusted no further than a client is."""
-    try:
-        if isinstance(message, Events):
-            for event in message.events:
-                _check_event(event.topic, event.seq, event.source)
-        elif isinstance(message, Sub | Unsub):
-            _check_patterns(message.patterns)
-        elif isinstance(message, Known):
-            _check_patterns(message.added)
-            _check_patterns(message.removed)
-        elif isinstance(message, Snapshot):
-            for _, patterns in message.entries:
+    match message:
+        case Events(events=events):
+            for event in events:
+                _check_event(event)
+        case Sub(patterns=patterns) | Unsub(patterns=patterns):
+            _check_patterns(patterns)
+        case Known(origin=origin, added=added, removed=removed):
+            _check_names(origin)
+            _check_patterns(added)
+            _check_patterns(removed)
+        case Snapshot(entries=entries):
+            for origin, patterns in entries:
+                _check_names(origin)
                 _check_patterns(patterns)
-    except ValueError as error:
-        raise BadFrame(str(error)) from None
+        case Seek(wave=wave, target=target, path=path):
+            _check_names(wave[0], target)
+            _check_path(path)
+        case Sought(wave=wave, path=path, busy=busy):
+            _check_names(wave[0])
+            _check_path(path)
+            _check_text(busy)
+        case Release(wave=wave):
+            _check_names(wave[0])
 
 
-def _check_event(topic: str, seq: int, source: str) -> None:
-    if not 0 < seq <= INTEGER_MAX or not source:
+def _check_event(event: Event) -> None:
+    topic = event.topic
+    if not 0 < event.seq <= INTEGER_MAX or not event.source:
         raise BadFrame(f"an event without an id on {topic!r}")
     if topic not in _good_topics:
         check_topic(topic)
         if len(_good_topics) >= _GOOD_TOPICS_MAX:
             _good_topics.clear()
         _good_topics.add(topic)
+    if event.qos not in _QOS or len(event.source) > NAME_CHARS_MAX:
+        raise BadFrame(f"an event of quality {event.qos} from {event.source[:80]!r} on {topic!r}")
+    for values in (event.attributes, event.derived):
+        if values:
+            check_attributes(values)
 
 
 def _check_patterns(patterns: list[Pattern]) -> None:
     for pattern in patterns:
         pattern.check()
 
+
+def _check_names(*names: str) -> None:
+    for name in names:
+        if len(name) > NAME_CHARS_MAX:
+            raise BadFrame(f"a name of {len(name)} characters, over the {NAME_CHARS_MAX} that are allowed")
+
+
+def _check_path(path: list[str]) -> None:
+    if len(path) > PATH_BROKERS_MAX:
+        raise BadFrame(f"a path over {len(path)} brokers, more than the {PATH_BROKERS_MAX} that are allowed")
+    _check_names(*path)
+
+
+def _check_text(text: str) -> None:
+    if len(text) > TEXT_CHARS_MAX:
+        raise BadFrame(f"a text of {len(text)} characters, over the {TEXT_CHARS_MAX} that are allowed")
+
+
+_QOS = (0, 1, 2)
 
 _GOOD_TOPICS_MAX = 16_384
 _good_topics: set[str] = set()

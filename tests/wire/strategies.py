@@ -1,0 +1,80 @@
+"""Every kind of frame and message, well formed; and one example of each for exhaustive damage."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
+from reknit.model.pattern import Pattern
+from reknit.wire import messages as wire
+
+__all__ = ["EXAMPLES", "frames", "messages"]
+
+numbers = st.integers(0, 2**63 - 1)
+names = st.text("ab1.é", min_size=1, max_size=6)
+texts = st.text(max_size=12)
+waves = st.tuples(names, numbers)
+topics = st.lists(st.text("abü ", max_size=3), min_size=1, max_size=4).map("/".join).filter(bool)
+patterns = st.builds(
+    Pattern.parse,
+    st.sampled_from(["a", "a/+", "#", "ü/b/#"]),
+    st.sampled_from(["", "x > 3", "NOT x IN (1, 2)", "c LIKE 'a%' AND y BETWEEN 0.5 AND 2"]),
+)
+scalars = st.one_of(texts, st.integers(INTEGER_MIN, INTEGER_MAX), st.floats(allow_nan=False), st.booleans())
+attributes = st.dictionaries(names, scalars, max_size=3)
+events = st.builds(
+    Event,
+    topic=topics,
+    payload=st.binary(max_size=20),
+    attributes=attributes,
+    properties=st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
+    derived=attributes,
+    qos=st.integers(0, 2),
+    content_type=texts,
+    source=names,
+    seq=st.integers(1, INTEGER_MAX),
+)
+wishes = st.lists(patterns, max_size=4)
+messages: st.SearchStrategy[wire.Message] = st.one_of(
+    st.builds(wire.Events, st.lists(events, max_size=3)),
+    st.builds(wire.Sub, wishes),
+    st.builds(wire.Unsub, wishes),
+    st.builds(wire.Known, names, wishes, wishes),
+    st.builds(wire.Snapshot, st.lists(st.tuples(names, wishes), max_size=3), st.booleans()),
+    st.builds(wire.Leave),
+    st.builds(wire.Seek, waves, names, st.lists(names, max_size=4)),
+    st.builds(wire.Sought, waves, st.lists(names, max_size=4), texts),
+    st.builds(wire.Release, waves),
+)
+frames: st.SearchStrategy[wire.Frame] = st.one_of(
+    st.builds(wire.Hello, numbers, texts, names, names, numbers, numbers, numbers, st.booleans(), st.none() | waves),
+    st.builds(wire.Data, numbers, numbers, numbers, numbers, st.lists(messages, max_size=4)),
+    st.builds(wire.Ack, numbers, numbers, numbers),
+    st.builds(wire.Refuse, texts, st.booleans(), st.booleans()),
+    st.builds(wire.Farewell, texts),
+)
+
+_A, _B = Pattern.parse("a/+", "x > 3"), Pattern.parse("b/#")
+_EVENT = Event("a/b", b"p", {"x": 4, "f": 1.5}, (("k", "v"),), {"d": True}, 1, "text/plain", "b1.1", 7)
+MESSAGES: list[wire.Message] = [
+    wire.Events([_EVENT, Event("b", source="b1.1", seq=8)]),
+    wire.Sub([_A, _B]),
+    wire.Unsub([_B]),
+    wire.Known("b3", [_A], [_B]),
+    wire.Snapshot([("b3", [_A]), ("", [_B])], False),
+    wire.Snapshot([], True),
+    wire.Leave(),
+    wire.Seek(("b1", 3), "b9", ["b1", "b2"]),
+    wire.Sought(("b1", 3), ["b1", "b2", "b9"], ""),
+    wire.Sought(("b1", 3), [], "busy"),
+    wire.Release(("b1", 3)),
+]
+EXAMPLES: list[wire.Frame] = [
+    wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),
+    wire.Hello(1, "global-table", "b1", "", 1, 0, 0, False, ("b1", 3)),
+    *(wire.Data(2**47, 5, 4, 3, [message]) for message in MESSAGES),
+    wire.Data(1, 1, 0, 0, MESSAGES),
+    wire.Ack(2**47, 5, 4),
+    wire.Refuse("because", True, False),
+    wire.Farewell("going down"),
+]

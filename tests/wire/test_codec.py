@@ -1,0 +1,156 @@
+"""Frames to bytes and back, and what is refused although its types are right."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.wire import codec
+from reknit.wire.codec import (
+    FRAME_BYTES_MAX,
+    NAME_CHARS_MAX,
+    PATH_BROKERS_MAX,
+    TEXT_CHARS_MAX,
+    BadFrame,
+    decode,
+    encode,
+)
+from reknit.wire.messages import (
+    Ack,
+    Data,
+    Events,
+    Farewell,
+    Frame,
+    Hello,
+    Known,
+    Message,
+    Refuse,
+    Release,
+    Seek,
+    Snapshot,
+    Sought,
+    Sub,
+    Unsub,
+)
+from tests.wire.strategies import EXAMPLES, frames
+
+
+@settings(max_examples=300)
+@given(frames)
+def test_what_is_encoded_comes_back(frame: Frame) -> None:
+    assert decode(encode(frame)) == frame
+
+
+@pytest.mark.parametrize("frame", EXAMPLES, ids=lambda frame: type(frame).__name__)
+def test_each_kind_comes_back_and_its_bytes_do_not_depend_on_anything_else(frame: Frame) -> None:
+    data = encode(frame)
+    assert decode(data) == frame
+    assert encode(decode(data)) == data
+
+
+def test_there_is_an_example_of_each_kind() -> None:
+    kinds = {type(frame) for frame in EXAMPLES} | {
+        type(message) for frame in EXAMPLES if isinstance(frame, Data) for message in frame.messages
+    }
+    named = {getattr(codec, name, None) or name for name in ("Ack", "Leave")}
+    assert len(kinds) == 5 + 9, named
+
+
+def test_an_old_frame_can_be_read_for_ever() -> None:
+    """These bytes are version 1. If this must change, so must the version."""
+    frame = Data(7, 2, 1, 1, [Sub([Pattern("a", "x > 3")]), Events([Event("a", b"p", source="s", seq=1)])])
+    old = "9601070201019292019192a161a578203e203392009199a161c4017080908000a0a17301"
+    assert encode(frame).hex() == old
+    assert decode(bytes.fromhex(old)) == frame
+
+
+def _data(message: Message) -> Data:
+    return Data(1, 1, 0, 0, [message])
+
+
+LONG = "n" * (NAME_CHARS_MAX + 1)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        _data(Events([Event("a/+", source="s", seq=1)])),
+        _data(Events([Event("", source="s", seq=1)])),
+        _data(Events([Event("a", source="", seq=1)])),
+        _data(Events([Event("a", source="s", seq=0)])),
+        _data(Events([Event("a", source="s", seq=-1)])),
+        _data(Events([Event("a", source="s", seq=2**63)])),
+        _data(Events([Event("a", source="s", seq=1, qos=3)])),
+        _data(Events([Event("a", source="s", seq=1, qos=-1)])),
+        _data(Events([Event("a", source="s", seq=1, attributes={"x": 2**63})])),
+        _data(Events([Event("a", source="s", seq=1, derived={"": 1})])),
+        _data(Events([Event("a", source=LONG, seq=1)])),
+        _data(Sub([Pattern("a/#/b")])),
+        _data(Sub([Pattern("a", "x >")])),
+        _data(Sub([Pattern("a", "3 < x")])),  # not canonical
+        _data(Unsub([Pattern("")])),
+        _data(Known("b1", [Pattern("#a")], [])),
+        _data(Known("b1", [], [Pattern("#a")])),
+        _data(Known(LONG, [], [])),
+        _data(Snapshot([("", [Pattern("a+")])], True)),
+        _data(Snapshot([(LONG, [])], True)),
+        _data(Seek(("b", 1), LONG, [])),
+        _data(Seek((LONG, 1), "b", [])),
+        _data(Seek(("b", 1), "b", [LONG])),
+        _data(Seek(("b", 1), "b", ["b"] * (PATH_BROKERS_MAX + 1))),
+        _data(Sought(("b", 1), ["b"] * (PATH_BROKERS_MAX + 1), "")),
+        _data(Sought(("b", 1), [], "x" * (TEXT_CHARS_MAX + 1))),
+        _data(Release((LONG, 1))),
+        Hello(1, "flooding", LONG, "", 1, 0, 0, True, None),
+        Hello(1, "flooding", "b", LONG, 1, 0, 0, True, None),
+        Hello(1, "flooding", "b", "", 1, 0, 0, True, (LONG, 1)),
+        Refuse("x" * (TEXT_CHARS_MAX + 1), True, False),
+        Farewell("x" * (TEXT_CHARS_MAX + 1)),
+    ],
+)
+def test_a_neighbour_is_trusted_no_further_than_a_client(frame: Frame) -> None:
+    with pytest.raises(BadFrame):
+        decode(encode(frame))
+
+
+def test_the_longest_path_and_its_text_fit_into_a_frame() -> None:
+    path = ["🙂" * NAME_CHARS_MAX] * PATH_BROKERS_MAX
+    assert len(encode(_data(Seek(("b", 1), "b", path)))) < FRAME_BYTES_MAX
+    assert len(" - ".join(path)) < TEXT_CHARS_MAX
+    assert len(encode(Farewell("🙂" * TEXT_CHARS_MAX))) < FRAME_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc0",
+        b"\x93\x09\x01\x01",  # a tag that nobody has
+        encode(Ack(1, 2, 3)) + b"\x00",
+        encode(Ack(1, 2, 3))[:-1],
+        msgspec.msgpack.encode([2, 1, 2, "three"]),
+        msgspec.msgpack.encode([2, 1, 2, 3.5]),
+        msgspec.msgpack.encode({"Ack": 1}),
+        b"\x91" * 100_000,  # nested without end
+    ],
+)
+def test_what_is_no_frame(data: bytes) -> None:
+    with pytest.raises(BadFrame):
+        decode(data)
+
+
+def test_a_frame_that_is_too_long_is_not_looked_at() -> None:
+    with pytest.raises(BadFrame, match="over the"):
+        decode(bytes(FRAME_BYTES_MAX + 1))
+
+
+def test_remembered_topics_are_bounded_and_bad_ones_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "_GOOD_TOPICS_MAX", 4)
+    for number in range(20):
+        decode(encode(_data(Events([Event(f"some/topic/{number}", source="s", seq=1)]))))
+        with pytest.raises(BadFrame):
+            decode(encode(_data(Events([Event(f"some/+/{number}", source="s", seq=1)]))))
+    assert len(codec._good_topics) <= 4

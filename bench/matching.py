@@ -60,6 +60,7 @@ def _ranges(count: int) -> list[Row]:
     note = f"{rate:,.0f} events/s of CPU, {matched:.0f} matches each; the index takes {grown / 2**20:.0f} MiB"
     return [
         Row(label, "plain scan = 1", AT_LEAST[count], ratio, note),
+        Row(label, "tuple scan = 1", INFORMATION, rate * _tuple_scan_s(patterns, events), _TUPLE_SCAN),
         _updates(f"insert at {count:,} patterns", inserts),
         _updates(f"removal at {count:,} patterns", removals),
     ]
@@ -109,6 +110,25 @@ def _race(index: MatchingIndex, scan: ScanIndex, events: Sequence[Event]) -> tup
     matched = sum(len(index.match(event)) for event in events)
     per_event_s = quick_s / (TURNS * len(events))
     return slow_s / (TURNS * len(slow_events)) / per_event_s, 1 / per_event_s, matched / len(events)
+
+
+_TUPLE_SCAN = "a loop written for just these five integer ranges, which knows no types, names or missing attributes"
+
+
+def _tuple_scan_s(patterns: Sequence[Pattern], events: Sequence[Event]) -> float:
+    """Seconds per event of the least that a scan in Python can do: a bound on how slow the general one is."""
+    rows = [tuple(int(word) for word in pattern.selector.split() if word.isdigit()) for pattern in patterns]
+
+    def scan(event: Event) -> list[int]:
+        a, b, c, d, e = (event.attributes[name] for name in NAMES)
+        return [
+            number
+            for number, (a1, a0, b1, b0, c1, c0, d1, d0, e1, e0) in enumerate(rows)
+            if a0 <= a <= a1 and b0 <= b <= b1 and c0 <= c <= c1 and d0 <= d <= d1 and e0 <= e <= e1
+        ]
+
+    some = events[: max(3, 300_000 // len(rows))]
+    return _timed(lambda: [scan(event) for event in some]) / len(some)
 
 
 def _updates(label: str, durations_s: list[float]) -> Row:

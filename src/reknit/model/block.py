@@ -6,8 +6,8 @@ that it can match are those that none of its cells misses. Sets are Python's lon
 all patterns of the block. Texts have no cells: the set of patterns that *hit* is kept for each text and each prefix
 that one asks for.
 
-Cells are coarse: a pattern whose limit lies inside the event's cell is in *doubt* and is compared with its exact
-limits. So is one that has a part which only evaluation can decide. The others match for sure, and are not looked at.
+Cells are coarse: a pattern with a limit inside the event's cell is in *doubt*, and that limit is compared exactly. A
+pattern with a part that only evaluation can decide is evaluated. The others match for sure, and are not looked at.
 
 Updates come in batches, so that a batch and not each pattern pays for the pass over all cells. The cuts follow the
 limits of the patterns: they are drawn anew when an axis has grown fourfold since, or by half with the limits piled up
@@ -50,7 +50,7 @@ _INFINITE = float("inf")
 
 
 class Entry(msgspec.Struct, gc=False, eq=False):
-    """One pattern with what is needed to verify it, and its place. It refers to no container, so it is in no cycle."""
+    """A pattern on its way into a block, and from then on its place. In no cycle, for it refers to no container."""
 
     pattern: Pattern
     chosen: Equality | None
@@ -60,20 +60,11 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     choices: tuple[Choice, ...]
     rest: Callable[[View], bool] | None
     slot: int = -1
-    """Its place in a block; -1 while it waits for one."""
+    """Its place in a block, which has then taken over the tests; -1 while it waits for one."""
 
     def matches(self, senses: Senses) -> bool:
-        """The whole test, for an entry whose block has not looked at the event."""
-        texts = senses.texts
-        for name, members, prefix in self.choices:
-            text = texts.get(name)
-            if text is None or not (text in members if members else text.startswith(prefix)):
-                return False
-        return self.is_confirmed(senses)
-
-    def is_confirmed(self, senses: Senses) -> bool:
-        """All but the texts, which a block decides exactly."""
-        numbers = senses.numbers
+        """The whole test, for an entry that waits."""
+        numbers, texts = senses.numbers, senses.texts
         for name, low, high in self.ranges:
             value = numbers.get(name)
             if value is None or not low <= value <= high:
@@ -81,19 +72,26 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         for name, hole in self.holes:
             if numbers[name] == hole:
                 return False
+        for name, members, prefix in self.choices:
+            text = texts.get(name)
+            if text is None or not (text in members if members else text.startswith(prefix)):
+                return False
         return self.rest is None or self.rest(senses.view)
 
 
 _Limits: TypeAlias = list[tuple[int, Numeric, Numeric]]
-"""The bit of a pattern, its least and its greatest number."""
+"""The slot of a pattern, its least and its greatest number."""
 
 
 class _NumberAxis:
     """One attribute's cells, and one more at the end for events without that attribute."""
 
-    __slots__ = ("doubts", "edges", "fitted", "misses", "ruler", "seen")
+    __slots__ = ("doubts", "edges", "fitted", "highs", "holes", "lows", "misses", "ruler", "seen")
 
     def __init__(self, ruler: Ruler) -> None:
+        self.lows: list[Numeric] = []  # by slot, as are the highs; meaningless for patterns without limits here
+        self.highs: list[Numeric] = []
+        self.holes: dict[int, tuple[Numeric, ...]] = {}
         self.draw(ruler, [])
         self.fitted = 0
 
@@ -104,14 +102,24 @@ class _NumberAxis:
         self.doubts = [0] * (len(ruler.cuts) + 2)
         self.edges = [0] * (len(ruler.cuts) + 2)
         self.seen = 0
-        self.add(limits)
+        self._enter(limits)
         self.fitted = self.seen
 
     def add(self, limits: _Limits) -> None:
-        """Enter patterns, with one pass over the cells for all of them."""
+        """Take in patterns, with one pass over the cells for all of them."""
+        for slot, low, high in limits:
+            if slot >= len(self.lows):
+                missing = slot + 1 - len(self.lows)
+                self.lows += [0] * missing
+                self.highs += [0] * missing
+            self.lows[slot], self.highs[slot] = low, high
+        self._enter(limits)
+
+    def _enter(self, limits: _Limits) -> None:
         cuts, edges, doubts = self.ruler.cuts, self.edges, self.doubts
         turns = [0] * len(self.misses)  # who goes in or out where a cell begins; all begin outside
-        for bit, low, high in limits:
+        for slot, low, high in limits:
+            bit = 1 << slot
             turns[0] |= bit
             if low <= high:
                 first, last = bisect_right(cuts, low), bisect_right(cuts, high)
@@ -124,10 +132,24 @@ class _NumberAxis:
         self.misses = list(map(or_, self.misses, accumulate(turns, xor)))
         self.seen += len(limits)
 
-    def clear(self, gone: int) -> None:
-        """Free the bits for others. Old doubts stay until the next drawing: all they do is to have more verified."""
+    def limits(self) -> _Limits:
+        """The exact limits of all patterns that have any."""
+        return [(slot, self.lows[slot], self.highs[slot]) for slot in _slots(self.misses[-1])]
+
+    def refuted(self, suspects: int, value: Numeric) -> int:
+        """Those of the suspects whose exact limits exclude the value."""
+        wrong = 0
+        for slot in _slots(suspects):
+            if not self.lows[slot] <= value <= self.highs[slot] or value in self.holes.get(slot, ()):
+                wrong |= 1 << slot
+        return wrong
+
+    def clear(self, slots: list[int], gone: int) -> None:
+        """Free the slots for others. Old doubts stay until the next drawing: all they do is to have more looked at."""
         kept = ~gone
         self.misses = [miss & kept for miss in self.misses]
+        for slot in slots:
+            self.holes.pop(slot, None)
 
     def is_unused(self) -> bool:
         return not self.misses[-1]
@@ -186,84 +208,83 @@ class _TextAxis:
 
 
 class Block:
-    """Up to ``BLOCK_PATTERNS_MAX`` entries, each in a slot, which is a bit of every set."""
+    """Up to ``BLOCK_PATTERNS_MAX`` patterns, each in a slot, which is a bit of every set."""
 
-    __slots__ = ("_entries", "_evaluated", "_free", "_gone", "_live", "_numbers", "_rulers", "_texts")
+    __slots__ = ("_free", "_gone", "_live", "_numbers", "_patterns", "_rests", "_rulers", "_texts")
 
     def __init__(self, before: Block | None = None) -> None:
-        self._entries: list[Entry | None] = []
+        self._patterns: list[Pattern | None] = []
+        self._rests: dict[int, Callable[[View], bool]] = {}  # by slot
         self._free: list[int] = []
         self._gone: list[int] = []  # slots whose bits are still in the sets
         self._live = 0
-        self._evaluated = 0  # bits of entries with a rest
         self._numbers: dict[str, _NumberAxis] = {}
         self._texts: dict[tuple[str, int], _TextAxis] = {}
         self._rulers = {} if before is None else {name: axis.ruler for name, axis in before._numbers.items()}
 
     def __len__(self) -> int:
-        return len(self._entries) - len(self._free) - len(self._gone)
+        return len(self._patterns) - len(self._free) - len(self._gone)
 
     def __contains__(self, entry: Entry) -> bool:
-        return 0 <= entry.slot < len(self._entries) and self._entries[entry.slot] is entry
+        return 0 <= entry.slot < len(self._patterns) and self._patterns[entry.slot] is entry.pattern
 
     def insert(self, batch: list[Entry]) -> None:
         """Take in entries for which there is room."""
-        if len(self._free) + BLOCK_PATTERNS_MAX - len(self._entries) < len(batch):
+        if len(self._free) + BLOCK_PATTERNS_MAX - len(self._patterns) < len(batch):
             self._clean()
         limits: dict[str, _Limits] = {}
         for entry in batch:
-            bit = 1 << self._place(entry)
-            self._live |= bit
-            if entry.rest is not None:
-                self._evaluated |= bit
+            slot = self._place(entry)
             for name, low, high in entry.ranges:
-                limits.setdefault(name, []).append((bit, low, high))
-            self._add_choices(entry, bit)
+                limits.setdefault(name, []).append((slot, low, high))
         for name, its_limits in limits.items():
             axis = self._numbers.get(name)
             if axis is None:
                 axis = self._numbers[name] = _NumberAxis(self._rulers.get(name) or Ruler([], 0))
             axis.add(its_limits)
+        for entry in batch:
+            self._take_over(entry)
         self._redraw_one()
 
     def _place(self, entry: Entry) -> int:
         if self._free:
             entry.slot = self._free.pop()
-            self._entries[entry.slot] = entry
+            self._patterns[entry.slot] = entry.pattern
         else:
-            entry.slot = len(self._entries)
-            self._entries.append(entry)
+            entry.slot = len(self._patterns)
+            self._patterns.append(entry.pattern)
+        self._live |= 1 << entry.slot
         return entry.slot
 
-    def _add_choices(self, entry: Entry, bit: int) -> None:
-        """A pattern may limit one text twice (LIKE and IN); the second limit gets an axis of its own."""
+    def _take_over(self, entry: Entry) -> None:
+        """Keep the entry's tests here, and only here. The axes of its ranges exist."""
+        for name, hole in entry.holes:
+            holes = self._numbers[name].holes
+            holes[entry.slot] = (*holes.get(entry.slot, ()), hole)
         times: dict[str, int] = {}
         for name, members, prefix in entry.choices:
-            which = times[name] = times.get(name, -1) + 1
+            which = times[name] = times.get(name, -1) + 1  # a text that is limited twice has two axes
             axis = self._texts.get((name, which))
             if axis is None:
                 axis = self._texts[name, which] = _TextAxis()
-            axis.add(bit, members, prefix)
+            axis.add(1 << entry.slot, members, prefix)
+        if entry.rest is not None:
+            self._rests[entry.slot] = entry.rest
+        entry.ranges, entry.holes, entry.choices, entry.rest = (), (), (), None
 
     def _redraw_one(self) -> None:
-        for name, axis in self._numbers.items():
+        for axis in self._numbers.values():
             if axis.is_worn():
-                limits = [
-                    (1 << entry.slot, low, high)
-                    for entry in self._entries
-                    if entry is not None
-                    for limited, low, high in entry.ranges
-                    if limited == name
-                ]
+                limits = axis.limits()
                 axis.draw(_ruler(limits), limits)
                 return
 
     def remove(self, entry: Entry) -> None:
         """Give up an entry of this block. Its bits leave the sets later, with others."""
-        self._entries[entry.slot] = None
+        self._patterns[entry.slot] = None
+        self._rests.pop(entry.slot, None)
         self._live &= ~(1 << entry.slot)
         self._gone.append(entry.slot)
-        entry.slot = -1
         if len(self._gone) >= BATCH_MAX:
             self._clean()
 
@@ -272,14 +293,13 @@ class Block:
         for slot in self._gone:
             gone |= 1 << slot
         for name, axis in list(self._numbers.items()):
-            axis.clear(gone)
+            axis.clear(self._gone, gone)
             if axis.is_unused():
                 del self._numbers[name]
         for key, choices in list(self._texts.items()):
             choices.clear(gone)
             if not choices.users:
                 del self._texts[key]
-        self._evaluated &= ~gone
         self._free += reversed(self._gone)
         self._gone.clear()
 
@@ -295,22 +315,25 @@ class Block:
             missed |= choices.misses(senses.texts.get(name))
         survivors = self._live & ~missed
         if survivors:
-            entries = self._entries
-            found += [entries[slot].pattern for slot in _slots(self._verified(survivors, senses))]  # type: ignore[union-attr]
+            self._collect(self._verified(survivors, senses), senses.view, found)
 
     def _verified(self, survivors: int, senses: Senses) -> int:
         """The survivors without those that were in doubt with good reason."""
-        cells, doubts = senses.cells, self._evaluated
-        for axis in self._numbers.values():
-            doubts |= axis.doubts[cells[axis.ruler]]
-        for slot in _slots(survivors & doubts):
-            entry = self._entries[slot]
-            if entry is None or not entry.is_confirmed(senses):
-                survivors ^= 1 << slot
+        for name, axis in self._numbers.items():
+            suspects = survivors & axis.doubts[senses.cells[axis.ruler]]
+            if suspects:
+                suspects &= axis.misses[-1]  # a doubt may be of one who had the slot before
+                survivors ^= axis.refuted(suspects, senses.numbers.get(name, _INFINITE))
         return survivors
 
+    def _collect(self, matching: int, view: View, found: list[Pattern]) -> None:
+        slots, rests = _slots(matching), self._rests
+        if rests:
+            slots = [slot for slot in slots if slot not in rests or rests[slot](view)]
+        found += map(self._patterns.__getitem__, slots)  # type: ignore[arg-type]
 
-def _slots(bits: int) -> Iterable[int]:
+
+def _slots(bits: int) -> list[int]:
     """The positions of the bits that are set, ascending."""
     top: list[int] = []
     while bits and len(top) < _SINGLE_BITS_MAX:

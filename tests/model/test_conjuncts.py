@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from hypothesis import given, settings
-from tests.model.strategies import conditions, views
 
 from reknit.model.conjuncts import Conjuncts, Senses, World, split
 from reknit.model.event import Scalar, Text
 from reknit.model.selector import canonical, evaluate, parse
 from reknit.model.selector.syntax import Condition
+from tests.model.strategies import conditions, views
 
 
 def parts(text: str) -> Conjuncts:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.model.strategies import SCALARS, conditions, like_patterns, numbers, strings, views
 
 from reknit.model.covering import covers, implies
 from reknit.model.event import Scalar
 from reknit.model.pattern import Pattern
 from reknit.model.selector import canonical, evaluate, matcher
 from reknit.model.selector.syntax import And, Comparison, Condition, In, Like, Name, Number, Or, String
+from tests.model.strategies import SCALARS, conditions, like_patterns, numbers, strings, views
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.model.strategies import conditions, filters, scalars, topics, views
 
 from reknit.model import block
 from reknit.model.event import Event, Scalar, Text
 from reknit.model.index import MatchingIndex, ScanIndex
 from reknit.model.pattern import Pattern
 from reknit.model.selector import unparse
+from tests.model.strategies import conditions, filters, scalars, topics, views
 
 patterns = st.builds(Pattern.parse, filters, st.one_of(st.just(""), conditions.map(unparse), conditions.map(unparse)))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 from hypothesis import given
-from tests.model.strategies import conditions, views
 
 from reknit.model.event import Event, Scalar
 from reknit.model.pattern import BadPattern, Pattern
 from reknit.model.selector import BadSelector, evaluate, parse, unparse
 from reknit.model.selector.syntax import Condition
 from reknit.model.topic import BadTopic
+from tests.model.strategies import conditions, views
 
 
 def test_equal_meaning_is_one_value() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.model.strategies import filters, topics
 
 from reknit.model.topic import (
     TOPIC_BYTES_MAX,
@@ -17,6 +16,7 @@ from reknit.model.topic import (
     filter_covers,
     topic_matches,
 )
+from tests.model.strategies import filters, topics
 
 
 @pytest.mark.parametrize("topic", ["a", "/", "a//b", "$SYS/x", "city/berlin/traffic", "größe/温度", "a b"])

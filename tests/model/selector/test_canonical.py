@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.model.strategies import conditions, numbers, values, views
 
 from reknit.model.event import Scalar
 from reknit.model.selector import BadSelector, canonical, canonical_text, evaluate, parse, unparse
 from reknit.model.selector.syntax import Comparison, Condition, Not
+from tests.model.strategies import conditions, numbers, values, views
 
 
 @pytest.mark.parametrize(

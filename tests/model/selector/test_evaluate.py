@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.model.strategies import conditions, views
 
 from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Scalar, Text
 from reknit.model.selector import evaluate, matcher, parse
 from reknit.model.selector.evaluate import number
 from reknit.model.selector.syntax import Condition
+from tests.model.strategies import conditions, views
 
 VIEW: dict[str, Scalar] = {
     "i": 7,

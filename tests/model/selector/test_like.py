@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.model.strategies import like_patterns
 
 from reknit.model.selector.like import like_covers, like_literal, like_matcher, like_normal, like_prefix
+from tests.model.strategies import like_patterns
 
 small_texts = st.text("ab%_\\\n", max_size=8)
 

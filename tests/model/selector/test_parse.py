@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.model.strategies import conditions
 
 from reknit.model.selector import BadSelector, parse, unparse
 from reknit.model.selector.parse import SELECTOR_CHARS_MAX, SELECTOR_NESTING_MAX, SELECTOR_TERMS_MAX
@@ -23,6 +22,7 @@ from reknit.model.selector.syntax import (
     Or,
     String,
 )
+from tests.model.strategies import conditions
 
 A, B = Name("a"), Name("b")
 

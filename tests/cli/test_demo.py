@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from reknit.cli._demo.play import Audience, Outcome, Script
+from reknit.cli._demo.verdict import Away, Traffic, Verdict
 from reknit.trace.records import Kind
 from reknit.trace.store import read_trace
 
@@ -36,6 +38,32 @@ def test_it_tells_its_story_in_plain_lines(reknit: Callable[..., Any]) -> None:
     assert said.out.count("lost 0  duplicated 0  out of order 0  unwanted 0\n") == 2
     assert "\x1b" not in said.out
     assert said.err == ""
+
+
+def test_what_is_not_clean_is_said_and_is_exit_code_1(
+    reknit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lossy = Outcome(
+        seed=1,
+        links=[("b1", "b2")],
+        killed="b1",
+        back_s=1.0,
+        trace=Verdict(owed=3, lost=1, faults=["('b1.1', 7) never reached c1"]),
+        clients=Verdict(owed=3),
+        away=Away([], 0, 0, 0),
+        traffic=Traffic(0, 0, 0, {}),
+        delay_s={"half": 0.1, "most": 0.2, "all": 0.3},
+    )
+
+    async def play(script: Script, audience: Audience) -> Outcome:
+        return lossy
+
+    monkeypatch.setattr("reknit.cli._demo.play.play", play)
+    said = reknit("demo")
+    assert said.code == 1
+    assert "lost 1  duplicated 0" in said.out
+    assert "('b1.1', 7) never reached c1" in said.out
+    assert "NOT CLEAN" in said.out
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def demo(
         int, typer.Option(min=EVENTS_MIN, max=EVENTS_MAX, metavar="N", help="How many to publish.")
     ] = 3000,
     brokers: Annotated[int, typer.Option(min=BROKERS_MIN, max=BROKERS_MAX, metavar="N", help="How many brokers.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="Chooses the tree, the clients and the events.")] = 12,
+    seed: Annotated[int, typer.Option(metavar="N", help="Chooses the tree and the clients.")] = 12,
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the trace there, as DIR/trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else.")] = False,
 ) -> None:

@@ -151,8 +151,8 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
         f"the longest {delay['all']:.2f} s, of those that waited for {outcome.killed}"
     )
     line()
-    for source, verdict in (("the trace of the brokers", outcome.trace), ("the notes of the clients", outcome.clients)):
-        _print_verdict(source, verdict, line)
+    _print_verdict(f"the trace of the brokers (without {outcome.killed}'s last moments)", outcome.trace, line)
+    _print_verdict("the notes of the clients", outcome.clients, line)
     line(f"{'clean' if outcome.clean else 'NOT CLEAN'}, in {outcome.seconds:.0f} s (seed {outcome.seed})")
 
 

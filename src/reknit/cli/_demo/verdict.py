@@ -4,10 +4,10 @@ Owns: the two verdicts, and the numbers beside them. Must not know: how the run 
 
 The *trace* is judged by the checkers that judge the simulator. A broker that is killed takes the last of its records
 with it, those of about two seconds. The checkers can live with that, since all subscriptions are older (see ``watch``).
-What is missing is what it has published, delivered and settled just before its death. An event without a publication is
-owed to nobody; a delivery to a client of a dead broker is not owed any more; an event that is not known to be settled is
-not owed once its own broker is dead. So missing records make the verdict say less, never something wrong, and what
-they leave open the clients know.
+What is missing is what it has published, delivered and settled just before its death. An event without a publication
+is owed to nobody; a delivery to a client of a dead broker is not owed any more; nor is an event, once its own broker
+is dead, that is not known to be settled. So missing records make the verdict say less, never something wrong, and
+what they leave open the clients know.
 
 The *clients* know what they have published, under which of their connections, and what came. From one calm moment to
 the next, an event is owed to everybody whose subscription matches it, if neither the publisher nor the subscriber has

@@ -336,9 +336,9 @@ class Links:
 
     def _close_silent(self) -> None:
         """Callers that have not said who they are."""
-        limit = self.turn.now - self.options.greeting_s_max
         for conn, connection in list(self._connections.items()):
-            if not connection.peer and connection.since <= limit:
+            # The very sum that ``deadline`` gave: another one may round differently, and the alarm would ring for ever.
+            if not connection.peer and self.turn.now >= connection.since + self.options.greeting_s_max:
                 self._close(conn, "no greeting")
 
     def flush(self) -> None:

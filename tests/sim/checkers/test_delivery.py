@@ -1,0 +1,129 @@
+"""Lost, doubled, unwanted: found where it is, and not where something releases from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from reknit.sim.checkers.delivery import Tally, check_delivery
+from tests.sim.checkers.telling import Story, event
+
+ONE = event("a", 1)
+
+
+def _settled() -> Story:
+    """b1 - b2 - b3; cay at b3 has wanted ``a`` since before all was calm."""
+    return Story().network("b1-b2", "b2-b3").attached("b3", "cay", "a").calm()
+
+
+def _found(story: Story) -> list[str]:
+    return [each.what for each in check_delivery(story.records)]
+
+
+def test_a_good_trace_is_accepted_and_counted() -> None:
+    tally = Tally()
+    story = _settled().published("b1", ONE).delivered("b3", "cay", ONE).settled("b1", ONE).calm()
+    assert list(check_delivery(story.records, tally)) == []
+    assert (tally.published, tally.delivered, tally.owed) == (1, 1, 1)
+    assert (tally.lost, tally.duplicated, tally.unwanted) == (0, 0, 0)
+
+
+def test_an_event_that_never_arrives_is_lost() -> None:
+    tally = Tally()
+    [lost] = check_delivery(_settled().published("b1", ONE).calm().records, tally)
+    assert "never reached cay at b3 over 2 links" in lost.what
+    assert tally.lost == 1
+
+
+def test_also_at_its_own_broker() -> None:
+    story = _settled().published("b3", event("a", 1, "b3.1")).calm()
+    assert ["at its own broker" in what for what in _found(story)] == [True]
+
+
+def test_without_a_calm_moment_nothing_is_judged_yet() -> None:
+    assert _found(_settled().published("b1", ONE)) == []
+
+
+def test_a_second_copy_is_one_too_many() -> None:
+    story = _settled().published("b1", ONE).delivered("b3", "cay", ONE).delivered("b3", "cay", ONE).calm()
+    assert ["twice" in what for what in _found(story)] == [True]
+
+
+def test_a_second_copy_long_after_is_one_too_many() -> None:
+    story = _settled().published("b1", ONE).delivered("b3", "cay", ONE).calm().delivered("b3", "cay", ONE)
+    assert ["twice" in what for what in _found(story)] == [True]
+
+
+def test_what_nobody_asked_for_is_unwanted() -> None:
+    other = event("b", 1)
+    story = _settled().published("b1", other).delivered("b3", "cay", other).calm()
+    assert ["does not want it" in what for what in _found(story)] == [True]
+
+
+def test_what_was_wanted_once_is_unwanted_later() -> None:
+    story = _settled().unsubscribed("b3", "cay", "a").published("b1", ONE).delivered("b3", "cay", ONE)
+    assert ["does not want it" in what for what in _found(story)] == [True]
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda story: story.unsubscribed("b3", "cay", "a"),
+        lambda story: story.detached("b3", "cay"),
+        lambda story: story.crashed("b3").started("b3").linked("b3", "b2"),
+        lambda story: story.unlinked("b2", "b3"),
+        lambda story: story.unlinked("b2", "b1"),
+        lambda story: story.crashed("b1").started("b1").linked("b1", "b2"),
+    ],
+    ids=["unsubscribed", "detached", "its broker crashes", "link removed", "link on the way removed", "source crashes"],
+)
+def test_what_releases_from_an_obligation(release: Callable[[Story], Story]) -> None:
+    story = _settled().published("b1", ONE)
+    release(story)
+    assert _found(story.calm()) == []
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda story: story.crashed("b2").started("b2").linked("b2", "b1").linked("b2", "b3"),
+        lambda story: story.unsubscribed("b3", "cay", "b"),
+        lambda story: story.settled("b1", ONE).crashed("b1").started("b1").linked("b1", "b2"),
+        lambda story: story.subscribed("b3", "cay", "#").unsubscribed("b3", "cay", "#"),
+    ],
+    ids=["one in between crashes", "another pattern goes", "source crashes once it is settled", "a wish on top"],
+)
+def test_what_does_not(keep: Callable[[Story], Story]) -> None:
+    story = _settled().published("b1", ONE)
+    keep(story)
+    assert ["never reached" in what for what in _found(story.calm())] == [True]
+
+
+def test_two_subscriptions_are_two_reasons() -> None:
+    story = _settled().subscribed("b3", "cay", "#").calm().published("b1", ONE).unsubscribed("b3", "cay", "a")
+    assert ["never reached" in what for what in _found(story.calm())] == [True]
+
+
+def test_a_subscription_promises_nothing_before_all_was_calm() -> None:
+    story = Story().network("b1-b2").attached("b2", "ben", "a").published("b1", ONE).calm()
+    assert _found(story) == []
+
+
+def test_a_new_link_promises_nothing_before_all_was_calm() -> None:
+    story = Story().network("b1-b2").started("b3").attached("b3", "cay", "a").calm()
+    story.linked("b2", "b3").linked("b3", "b2").published("b1", ONE).calm()
+    assert _found(story) == []
+    later = event("a", 2)
+    assert ["never reached" in what for what in _found(story.published("b1", later).calm())] == [True]
+
+
+def test_who_is_not_connected_is_owed_nothing() -> None:
+    story = Story().network("b1-b2", "b3-b4").attached("b4", "dan", "a").calm().published("b1", ONE).calm()
+    assert _found(story) == []
+
+
+def test_a_session_that_begins_anew_may_get_an_event_again() -> None:
+    story = _settled().published("b1", ONE).delivered("b3", "cay", ONE)
+    story.crashed("b3").started("b3").linked("b3", "b2").attached("b3", "cay", "a").delivered("b3", "cay", ONE).calm()
+    assert _found(story) == []

@@ -1,0 +1,86 @@
+"""FIFO and causal order: each fault found, and nothing where order is free."""
+
+from __future__ import annotations
+
+from reknit.sim.checkers.order import check_order
+from tests.sim.checkers.telling import Story, event
+
+ONE, TWO = event("a", 1), event("a", 2)
+ANSWER = event("a", 1, "b2.1")
+
+
+def _found(story: Story) -> list[str]:
+    return [each.what.split(":")[0] for each in check_order(story.records)]
+
+
+def _published() -> Story:
+    return Story().attached("b3", "cay", "#").published("b1", ONE).published("b1", TWO)
+
+
+def test_in_order() -> None:
+    assert _found(_published().delivered("b3", "cay", ONE).delivered("b3", "cay", TWO)) == []
+
+
+def test_gaps_are_not_for_this_checker() -> None:
+    assert _found(_published().delivered("b3", "cay", TWO)) == []
+
+
+def test_the_second_before_the_first() -> None:
+    story = _published().delivered("b3", "cay", TWO).delivered("b3", "cay", ONE)
+    assert "not FIFO" in _found(story)
+
+
+def test_events_of_two_sources_have_no_order() -> None:
+    other = event("a", 1, "b9.1")
+    story = _published().published("b9", other, "zoe").delivered("b3", "cay", TWO).delivered("b3", "cay", other)
+    assert _found(story) == []
+
+
+def test_two_clients_have_each_their_own_order() -> None:
+    story = _published().delivered("b3", "cay", TWO).delivered("b3", "dan", ONE).delivered("b3", "dan", TWO)
+    assert _found(story) == []
+
+
+def _answered() -> Story:
+    """Ben at b2 has seen ONE, and answers it."""
+    return Story().published("b1", ONE).delivered("b2", "ben", ONE).published("b2", ANSWER, "ben")
+
+
+def test_an_answer_behind_the_question() -> None:
+    assert _found(_answered().delivered("b3", "cay", ONE).delivered("b3", "cay", ANSWER)) == []
+
+
+def test_an_answer_before_the_question() -> None:
+    assert _found(_answered().delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE)) == ["not causal"]
+
+
+def test_the_answer_to_an_answer() -> None:
+    reply = event("a", 1, "b4.1")
+    story = _answered().delivered("b4", "dan", ANSWER).published("b4", reply, "dan")
+    assert _found(story.delivered("b3", "cay", reply).delivered("b3", "cay", ONE)) == ["not causal"]
+
+
+def test_what_was_published_before_belongs_to_the_past_too() -> None:
+    """Pam publishes at b1, then goes on at b2: nobody sees the second without the first before it."""
+    story = Story().published("b1", ONE, "pam").published("b2", ANSWER, "pam")
+    assert _found(story.delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE)) == ["not causal"]
+
+
+def test_who_answers_nothing_is_free() -> None:
+    story = Story().published("b1", ONE).published("b2", ANSWER, "ben")
+    assert _found(story.delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE)) == []
+
+
+def test_a_crash_tears_causal_chains_until_all_is_calm_but_not_fifo() -> None:
+    story = _answered().crashed("b7").delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE)
+    assert _found(story) == []
+    torn = _published().crashed("b7").delivered("b3", "cay", TWO).delivered("b3", "cay", ONE)
+    assert _found(torn) == ["not FIFO"]
+    story = Story().crashed("b7").calm()
+    story.records += _answered().delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE).records
+    assert _found(story) == ["not causal"]
+
+
+def test_a_new_session_begins_anew() -> None:
+    story = _published().delivered("b3", "cay", TWO).detached("b3", "cay").attached("b3", "cay", "#")
+    assert _found(story.delivered("b3", "cay", ONE)) == []

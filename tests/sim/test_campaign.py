@@ -1,0 +1,51 @@
+"""Many schedules: the result does not depend on how many processes have looked for it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from reknit.sim.campaign import VIOLATIONS_SHOWN_MAX, Report, SeedResult, check_seed, run_campaign
+from reknit.sim.checkers.delivery import Tally
+from reknit.sim.checkers.violation import Violation
+from reknit.sim.schedule import Outcome, draw
+
+SEEDS = range(6)
+
+
+def test_the_number_of_processes_does_not_matter() -> None:
+    alone = list(run_campaign(SEEDS, processes=1))
+    together = list(run_campaign(SEEDS, processes=2))
+    assert alone == together
+    assert [result.seed for result in alone] == list(SEEDS)
+
+
+def test_a_report_adds_up() -> None:
+    report = Report()
+    good = SeedResult(1, (), 0, Tally(published=3, delivered=2, owed=1), 10, {"published": 3})
+    bad = SeedResult(2, ("a", "b"), 30, Tally(published=1, lost=1), 5, {"published": 1, "fault: crash": 2})
+    report.add(good)
+    report.add(bad)
+    assert (report.schedules, report.violations, report.failed) == (2, 30, [bad])
+    assert dataclasses.asdict(report.tally) == dataclasses.asdict(Tally(published=4, delivered=2, owed=1, lost=1))
+    assert report.coverage == {"published": 4, "fault: crash": 2}
+
+
+def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Violation("tree", 1.0, f"number {number}") for number in range(50)]
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed: Outcome(draw(seed), found, Tally(), []))
+    result = check_seed(3)
+    assert result.violation_count == 50
+    assert len(result.violations) == VIOLATIONS_SHOWN_MAX
+    assert result.violations[0] == "tree at 1.000 s: number 0"
+
+
+def test_a_verdict_is_over_something() -> None:
+    report = Report()
+    for result in run_campaign(range(20, 32), processes=1):
+        report.add(result)
+    assert report.violations == 0
+    assert report.tally.owed > 100
+    assert report.tally.delivered >= report.tally.owed
+    assert any(name.startswith("fault: ") for name in report.coverage)

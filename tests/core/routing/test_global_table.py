@@ -131,3 +131,35 @@ def test_another_dialect_is_not_understood() -> None:
     alone.routing.receive("m", Sub([A]))
     assert alone.said == []
     assert len(alone.routing.table) == 0
+
+
+def test_what_a_neighbour_may_want_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "NEIGHBOUR_PATTERNS_MAX", 10)
+    alone = Alone("m")
+    alone.routing.turn.observing = True
+    alone.routing.receive("m", Known("z", [Pattern.parse(f"t/{number}") for number in range(20)], []))
+    assert alone.routing.table.count(broker("m")) == 10
+    assert len([each for each in alone.routing.turn.records if each.detail == "too many patterns"]) == 10
+    alone.routing.receive("m", Known("z", [Pattern.parse(f"t/{number}") for number in range(10)], []))
+    assert alone.routing.table.count(broker("m")) == 10
+
+
+def test_a_snapshot_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "NEIGHBOUR_PATTERNS_MAX", 10)
+    alone = Alone("m")
+    alone.routing.turn.observing = True
+    for number in range(100):
+        alone.routing.receive_snapshot("m", Snapshot([("z", [Pattern.parse(f"t/{number}")])], last=False))
+    alone.routing.receive_snapshot("m", Snapshot([], last=True))
+    assert 0 < alone.routing.table.count(broker("m")) <= 10
+    assert {each.detail for each in alone.routing.turn.records if each.peer and not each.pattern} == {
+        "too many patterns"
+    }
+
+
+def test_a_pattern_named_twice_is_one() -> None:
+    alone = Alone("m", "n")
+    alone.routing.receive("m", Known("z", [A, A], []))
+    alone.routing.receive("m", Known("z", [], [A, A]))
+    assert alone.entries("m") == []
+    assert [message for to, message in alone.said if to == "n"] == [Known("z", [A], []), Known("z", [], [A])]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reknit.core.routing import base
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
+from reknit.core.routing.table import broker
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -127,3 +128,27 @@ def test_a_neighbour_that_goes_takes_its_wishes_along() -> None:
     alone.routing.forget("m")
     assert alone.said == [("n", Unsub([A]))]
     assert len(alone.routing.table) == 0
+
+
+def test_what_a_neighbour_may_want_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "NEIGHBOUR_PATTERNS_MAX", 10)
+    alone = Alone("m")
+    alone.routing.turn.observing = True
+    alone.routing.receive("m", Sub([Pattern.parse(f"t/{number}") for number in range(20)]))
+    assert alone.routing.table.count(broker("m")) == 10
+    assert len([each for each in alone.routing.turn.records if each.detail == "too many patterns"]) == 10
+    alone.routing.receive("m", Sub([Pattern.parse(f"t/{number}") for number in range(10)]))
+    assert alone.routing.table.count(broker("m")) == 10
+
+
+def test_a_snapshot_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "NEIGHBOUR_PATTERNS_MAX", 10)
+    alone = Alone("m")
+    alone.routing.turn.observing = True
+    for number in range(100):
+        alone.routing.receive_snapshot("m", Snapshot([("", [Pattern.parse(f"t/{number}")])], last=False))
+    alone.routing.receive_snapshot("m", Snapshot([], last=True))
+    assert 0 < alone.routing.table.count(broker("m")) <= 10
+    assert {each.detail for each in alone.routing.turn.records if each.peer and not each.pattern} == {
+        "too many patterns"
+    }

@@ -48,6 +48,7 @@ class AgainstAScan(RuleBasedStateMachine):
     def ask(self, hop: Hop, pattern: Pattern) -> None:
         others = [each for each, wanted in self.entries if wanted == pattern and each != hop]
         assert self.table.wanted_apart_from(hop, pattern) == bool(others)
+        assert self.table.has(hop, pattern) == ((hop, pattern) in self.entries)
 
     @invariant()
     def the_same_entries(self) -> None:
@@ -55,6 +56,7 @@ class AgainstAScan(RuleBasedStateMachine):
         assert sorted(self.table.hops()) == sorted({hop for hop, _ in self.entries})
         assert sorted(self.table.patterns()) == sorted({pattern for _, pattern in self.entries})
         for hop in HOPS:
+            assert self.table.count(hop) == len(self.table.of(hop))
             assert sorted(self.table.of(hop)) == sorted(pattern for each, pattern in self.entries if each == hop)
 
 

@@ -24,6 +24,9 @@ Sender = Callable[[str, Message], None]
 MESSAGE_PATTERNS_MAX = 500
 """Patterns in one message; more go in several, so that a frame stays within its bound."""
 
+NEIGHBOUR_PATTERNS_MAX = 1_000_000
+"""What a neighbour may want. Beyond it nothing is entered, and whatever is not is seen in the trace."""
+
 
 class Routing(ABC):
     name: ClassVar[str]
@@ -64,7 +67,13 @@ class Routing(ABC):
     def receive_snapshot(self, neighbour: str, snapshot: Snapshot) -> bool:
         """True once the last part has come."""
         parts = self._parts.setdefault(neighbour, [])
-        parts.extend(snapshot.entries)
+        room = NEIGHBOUR_PATTERNS_MAX - sum(1 + len(patterns) for _, patterns in parts)
+        for entry in snapshot.entries:
+            room -= 1 + len(entry[1])
+            if room < 0:
+                self._see_too_many(neighbour, None)
+                break
+            parts.append(entry)
         if snapshot.last:
             self.replace(neighbour, self._parts.pop(neighbour))
         return snapshot.last
@@ -76,7 +85,11 @@ class Routing(ABC):
     # --- for the strategies
 
     def _add(self, neighbour: str, pattern: Pattern) -> bool:
-        added = self.table.add(broker(neighbour), pattern)
+        hop = broker(neighbour)
+        if self.table.count(hop) >= NEIGHBOUR_PATTERNS_MAX and not self.table.has(hop, pattern):
+            self._see_too_many(neighbour, pattern)
+            return False
+        added = self.table.add(hop, pattern)
         if added:
             self.turn.see(Kind.ROUTE_ADDED, peer=neighbour, pattern=pattern)
         return added
@@ -86,6 +99,9 @@ class Routing(ABC):
         if removed:
             self.turn.see(Kind.ROUTE_REMOVED, peer=neighbour, pattern=pattern)
         return removed
+
+    def _see_too_many(self, neighbour: str, pattern: Pattern | None) -> None:
+        self.turn.see(Kind.DROPPED, peer=neighbour, pattern=pattern, detail="too many patterns")
 
     def _add_client(self, name: str, pattern: Pattern) -> bool:
         added = self.table.add(client(name), pattern)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from reknit.core.routing import base
 from reknit.core.routing.base import Routing, Sender, chunks
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
@@ -87,8 +88,12 @@ class GlobalTable(Routing):
         known = self._known.setdefault(origin, {})
         self._turn_towards(origin, neighbour)
         self._towards[origin] = neighbour
-        added = [each for each in news.added if each not in known]
-        removed = [each for each in news.removed if each in known]
+        added = [each for each in dict.fromkeys(news.added) if each not in known]
+        removed = [each for each in dict.fromkeys(news.removed) if each in known]
+        room = base.NEIGHBOUR_PATTERNS_MAX - sum(map(len, self._known.values())) if added else 0
+        for pattern in added[max(room, 0) :]:
+            self._see_too_many(neighbour, pattern)
+        del added[max(room, 0) :]
         for pattern in added:
             known[pattern] = None
             self._count(neighbour, pattern, +1)

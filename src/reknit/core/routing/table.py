@@ -83,6 +83,12 @@ class Table:
     def of(self, hop: Hop) -> list[Pattern]:
         return list(self._by_hop.get(hop, ()))
 
+    def count(self, hop: Hop) -> int:
+        return len(self._by_hop.get(hop, ()))
+
+    def has(self, hop: Hop, pattern: Pattern) -> bool:
+        return hop in self._by_pattern.get(pattern, ())
+
     def hops(self) -> list[Hop]:
         return list(self._by_hop)
 

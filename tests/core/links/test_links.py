@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from reknit.core.io import Accepted, Close, Dial, DialFailed, Dialled, Lost, Received, Remember, RemoveLink, Send
@@ -170,6 +171,18 @@ def test_somebody_else_answers() -> None:
     assert desk.all(Close) == [Close(5, "a was dialled, z answers")]
     desk.run(1.0)
     assert len(desk.all(Dial)) == 2
+
+
+@pytest.mark.parametrize("fields", [{"version": 9}, {"dialect": "flooding"}, {"name": ""}])
+def test_one_that_answers_what_cannot_be_is_turned_away_and_dialled_again(fields: dict[str, object]) -> None:
+    desk = _dials()
+    desk.give(Dialled("a", 5))
+    answer = Hello(VERSION, "subscription-forwarding", "a", "", 1, 77, 0, True, None)
+    desk.give(Received(5, encode(msgspec.structs.replace(answer, **fields))))
+    assert [each.conn for each in desk.all(Close)] == [5]
+    desk.run(1.0)
+    assert len(desk.all(Dial)) == 2
+    assert list(desk.broker.table()["neighbours"]) == ["a"]
 
 
 def test_the_lesser_name_waits_before_it_dials() -> None:

@@ -275,7 +275,7 @@ class Link:
             return
         self._want_ack()
         if data.seq > self.received + 1:
-            if len(self._early) < self.options.reorder_frames_max:
+            if self.options.datagrams and len(self._early) < self.options.reorder_frames_max:
                 self._early[data.seq] = data
             return
         following: Data | None = data if data.seq == self.received + 1 else None

@@ -159,9 +159,10 @@ class Links:
         return conn in self._connections
 
     def refuse(self, conn: int, refusal: Refuse) -> None:
-        if conn in self._connections:
+        connection = self._connections.get(conn)
+        if connection is not None:
             self._send(conn, refusal)
-            self._close(conn, refusal.reason)
+            self._fail(conn, connection, refusal.reason)
 
     # --- connections
 

@@ -73,9 +73,10 @@ def _with_progress(results: Iterator[SeedResult], total: int, report: Report) ->
 def _print_report(report: Report, as_json: bool) -> None:
     if as_json:
         import json
-        from dataclasses import asdict
 
-        typer.echo(json.dumps(asdict(report), indent=2))
+        import msgspec
+
+        typer.echo(json.dumps(msgspec.to_builtins(report), indent=2))
         return
     for result in report.failed:
         _print_failure(result)

@@ -10,6 +10,7 @@ from reknit.core.routing.announcements import Announcements, Covering, without_c
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from tests.core.routing.strategies import events, patterns
+from tests.model import strategies as model
 
 steps = st.lists(st.tuples(st.booleans(), patterns), max_size=40)
 
@@ -82,3 +83,17 @@ def test_of_patterns_that_cover_each_other_one_is_said(order: tuple[str, str]) -
     [kept] = said.announced()
     said.want_no_more(kept)
     assert said.announced() == [Pattern.parse(topic) for topic in order if topic != kept.topic]
+
+
+@settings(max_examples=300)
+@given(st.lists(model.filters, min_size=1, max_size=12, unique=True))
+def test_topics_of_every_kind_are_left_out_by_the_same_rule(topics: list[str]) -> None:
+    """Who covers a filter is found by reading it as a topic; none may be missed."""
+    wanted = [Pattern.parse(topic) for topic in topics]
+    said = Covering()
+    for each in wanted:
+        said.want(each)
+    assert sorted(said.announced()) == sorted(without_covered(wanted))
+    for position, each in enumerate(wanted):
+        said.want_no_more(each)
+        assert sorted(said.announced()) == sorted(without_covered(wanted[position + 1 :]))

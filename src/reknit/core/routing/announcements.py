@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from reknit.model.covering import covers
 from reknit.model.pattern import Pattern
+from reknit.model.topic import TopicIndex
 
 __all__ = ["Announcements", "Covering", "Difference", "without_covered"]
 
@@ -40,19 +41,25 @@ class Announcements:
 
 
 class Covering(Announcements):
-    """Only what nothing else that is wanted covers is said."""
+    """Only what nothing else that is wanted covers is said.
+
+    Who might cover a pattern is found by its topic filter, read as if it were a topic: whatever filter covers it
+    matches it so, and few others do. Whom it covers needs a look at all that is said, unless its topic has no wildcard.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._wanted: dict[Pattern, None] = {}
+        self._by_topic: dict[str, dict[Pattern, None]] = {}  # of the wanted ones
+        self._topics: TopicIndex[str] = TopicIndex()
 
     def want(self, pattern: Pattern) -> Difference:
         if pattern in self._wanted:
             return [], []
-        self._wanted[pattern] = None
-        if any(dominates(other, pattern) for other in self._wanted):
+        self._enter(pattern)
+        if self._is_dominated(pattern):
             return [], []
-        needless = [said for said in self._said if dominates(pattern, said)]
+        needless = [said for said in self._within(pattern, self._said) if dominates(pattern, said)]
         self._said[pattern] = None
         for said in needless:
             del self._said[said]
@@ -61,17 +68,39 @@ class Covering(Announcements):
     def want_no_more(self, pattern: Pattern) -> Difference:
         if pattern not in self._wanted:
             return [], []
-        del self._wanted[pattern]
+        self._take_out(pattern)
         if pattern not in self._said:
             return [], []
         del self._said[pattern]
-        bared = [other for other in self._wanted if dominates(pattern, other) and not self._is_dominated(other)]
+        below = [other for other in self._within(pattern, self._wanted) if dominates(pattern, other)]
+        bared = [other for other in below if not self._is_dominated(other)]
         for other in bared:
             self._said[other] = None
         return bared, [pattern]  # build before destroying
 
+    def _enter(self, pattern: Pattern) -> None:
+        self._wanted[pattern] = None
+        if pattern.topic not in self._by_topic:
+            self._by_topic[pattern.topic] = {}
+            self._topics.add(pattern.topic, pattern.topic)
+        self._by_topic[pattern.topic][pattern] = None
+
+    def _take_out(self, pattern: Pattern) -> None:
+        del self._wanted[pattern]
+        del self._by_topic[pattern.topic][pattern]
+        if not self._by_topic[pattern.topic]:
+            del self._by_topic[pattern.topic]
+            self._topics.remove(pattern.topic, pattern.topic)
+
     def _is_dominated(self, pattern: Pattern) -> bool:
-        return any(dominates(other, pattern) for other in self._wanted)
+        topics = self._topics.match(pattern.topic)
+        return any(dominates(other, pattern) for topic in topics for other in self._by_topic[topic])
+
+    def _within(self, pattern: Pattern, patterns: dict[Pattern, None]) -> Iterable[Pattern]:
+        """All of ``patterns`` that ``pattern`` could cover, and perhaps others."""
+        if "+" in pattern.topic or "#" in pattern.topic:
+            return patterns
+        return [each for each in self._by_topic.get(pattern.topic, ()) if each in patterns]
 
 
 def dominates(one: Pattern, other: Pattern) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+
 from bench import generator
 from bench.generator import Load, LoadFailed, offer
 from bench.peers import Peer, relay

@@ -7,13 +7,13 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mqtt.strategies import VERSIONS, packets_of
 
 from reknit.mqtt import packets
 from reknit.mqtt.encode import encode
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.reasons import ProtocolError
+from tests.mqtt.strategies import VERSIONS, packets_of
 
 Reading = tuple[list[Packet], str]
 

@@ -12,8 +12,8 @@ import pytest
 
 from reknit.core.broker import Broker
 from reknit.core.io import Deliver
-from reknit.core.links.link import Arrival, Link
 from reknit.core.links.custody import Custody
+from reknit.core.links.link import Arrival, Link
 from reknit.core.overlay.wave import Answer, Search
 from reknit.core.routing import announcements
 from reknit.core.routing.announcements import Covering
@@ -22,7 +22,7 @@ from reknit.core.routing.global_table import GlobalTable
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import Route, Table
 from reknit.model.topic import filter_covers
-from reknit.wire.messages import Sub, Unsub
+from reknit.wire.messages import Sought, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
 PLANTED: dict[str, Callable[[Patch], None]] = {}
@@ -248,15 +248,15 @@ def join_without_a_search(patch: Patch) -> None:
 
 
 @plant
-def search_without_a_lock(patch: Patch) -> None:
-    """Two joins that run at once do not see each other."""
+def let_two_searches_pass(patch: Patch) -> None:
+    """A broker that one join has locked lets another one through as well."""
     original = Search.on_seek
 
     def on_seek(self: Search, sender: str, seek: Any, neighbours: Any, now: float) -> None:
-        held, self._held = self._held, None
-        original(self, sender, seek, neighbours, now)
-        if held is not None and not held.parent:
-            self._held = held
+        if self._held is not None and seek.target not in neighbours and seek.target != self.me:
+            self.send(sender, Sought(seek.wave, [], ""))
+        else:
+            original(self, sender, seek, neighbours, now)
 
     patch.setattr(Search, "on_seek", on_seek)
 
@@ -296,5 +296,3 @@ def speak_before_having_listened(patch: Patch) -> None:
 @plant
 def drop_what_waited_at_the_gate(patch: Patch) -> None:
     patch.setattr(Broker, "_release_held", lambda self: self._held.clear())
-
-

@@ -36,6 +36,7 @@ from reknit.core.io import (
     Lost,
     Observe,
     Received,
+    Remember,
     RemoveLink,
     Reply,
     Send,
@@ -120,7 +121,8 @@ class Driver:
         self.clients: dict[int, ClientProtocol] = {}
         self._trace = trace
         self._clock = clock
-        self._wall_offset = wall() - clock()
+        # The process may be put to sleep between the two readings; the largest difference is the truest.
+        self._wall_offset = max(wall() - clock() for _ in range(5))
         self._conns = itertools.count(1)
         self._requests = itertools.count(1)
         self._replies: dict[int, asyncio.Future[str]] = {}
@@ -312,6 +314,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply(request, error):
                 self._reply(request, error)
+            case Remember():
+                pass  # ``reknit up`` asks the living neighbours, who know it better than a file would
 
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""

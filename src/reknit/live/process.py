@@ -92,6 +92,10 @@ class _Leash(asyncio.Protocol):
         self._stop.set()
 
 
+_EVERYWHERE = ("0.0.0.0", "::")
+"""Hosts to listen on that nobody can dial: neighbours are not told such an address."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunningBroker:
     """A broker that serves; a port that was given as 0 is known here."""
@@ -108,8 +112,8 @@ async def broker_running(plan: BrokerPlan) -> AsyncIterator[RunningBroker]:
     async with contextlib.AsyncExitStack() as undo:
         sockets = _bind(plan, undo)
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
-        incarnation = time.time_ns()
-        driver = _driver(plan, incarnation)
+        incarnation = time.time_ns() // 1_000_000
+        driver = _driver(plan, incarnation, bound["listen"])
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
@@ -134,12 +138,13 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
     return sockets
 
 
-def _driver(plan: BrokerPlan, incarnation: int) -> Driver:
+def _driver(plan: BrokerPlan, incarnation: int, listen: Address) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
     options = msgspec.structs.replace(settings.options, observe=trace is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
-    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours)
+    reachable = "" if listen.host in _EVERYWHERE else str(listen)
+    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable)
     door = Door(door_options(settings.mqtt), rng)
     return Driver(broker, door, bounds=settings.bounds, trace=trace)
 

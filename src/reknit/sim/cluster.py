@@ -37,12 +37,16 @@ from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Cluster", "Node", "Reaction"]
+__all__ = ["Cluster", "Node", "Reaction", "Runaway"]
 
 Reaction: TypeAlias = Callable[[str, str, Event], None]
 """Called with (broker, client, event) for each delivery."""
 
 CALM_POLL_S = 0.25
+
+
+class Runaway(Exception):
+    """The brokers keep each other, or themselves, busy for ever."""
 
 
 @dataclass(slots=True)
@@ -70,6 +74,8 @@ class Cluster:
         self.replies: dict[int, str] = {}
         self.reaction: Reaction | None = None
         self.nodes: dict[str, Node] = {}
+        self.steps = 0  # inputs handled
+        self.steps_max: int | None = None
         self._requests = 0
         for one, other in edges:
             low, high = sorted((one, other))
@@ -129,6 +135,9 @@ class Cluster:
     def _handle(self, node: Node, given: Input) -> None:
         broker = node.broker
         assert broker is not None
+        self.steps += 1
+        if self.steps_max is not None and self.steps > self.steps_max:
+            raise Runaway(f"{self.steps_max} inputs were handled, and there is no end; the last by {node.name}")
         effects = broker.handle(given, self.kernel.now)
         self._set_alarm(node, broker)
         for effect in effects:

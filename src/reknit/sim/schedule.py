@@ -19,7 +19,7 @@ import msgspec
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.shapes import names, shape_edges
+from reknit.core.overlay.shapes import Edge, find_path, names, shape_edges
 from reknit.core.routing.strategies import RoutingName
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -30,7 +30,7 @@ from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.checkers.wishes import check_wishes
-from reknit.sim.cluster import Cluster
+from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.network import NetworkOptions
 from reknit.sim.workload import World
@@ -40,6 +40,9 @@ __all__ = ["Outcome", "Plan", "draw", "judge", "run", "run_seed"]
 
 LIVENESS_S_MAX = 120.0
 """Virtual seconds within which a healed network must come to rest."""
+
+STEPS_MAX = 30_000
+"""Inputs that all brokers of one schedule handle together; a sound one needs some thousand."""
 
 REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
@@ -130,6 +133,7 @@ class _Run:
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
         self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
         self.cluster.reaction = self._react
+        self.cluster.steps_max = STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0
@@ -234,21 +238,37 @@ class _Run:
 
     # --- the operator
 
-    def _change_link(self) -> None:
-        alive = [name for name, node in self.cluster.nodes.items() if node.broker is not None]
-        if len(alive) < 2:
-            return
-        for _ in range(self.rng.choice((1, 1, 3))):  # several at once, so that joins collide
-            self._change_one_link(alive)
+    def _links(self) -> dict[str, list[str]]:
+        """By broker that is alive: whom it holds for a neighbour."""
+        nodes = self.cluster.nodes.items()
+        return {name: list(node.broker.links.of) for name, node in nodes if node.broker is not None}
 
-    def _change_one_link(self, alive: list[str]) -> None:
-        one, other = self.rng.sample(alive, 2)
-        broker = self.cluster.nodes[one].broker
-        assert broker is not None
-        if other in broker.links.of and self.rng.random() < 0.5:
+    def _change_link(self) -> None:
+        links = self._links()
+        if len(links) < 2:
+            return
+        edges = [(one, other) for one, others in links.items() for other in others]
+        apart = [(one, other) for one in links for other in links if not find_path(edges, one, other)]
+        if apart and self.rng.random() < 0.5:
+            self._join_twice(apart, edges)
+            return
+        one, other = self.rng.sample(list(links), 2)
+        if other in links[one] and self.rng.random() < 0.5:
             self.cluster.remove_link(one, other)
         else:
             self.cluster.add_link(one, other)
+
+    def _join_twice(self, apart: list[Edge], edges: list[Edge]) -> None:
+        """Join two trees by two links at once, of which one must not be."""
+        one, other = self.rng.choice(apart)
+        self.cluster.add_link(one, other)
+        again = [
+            (a, b)
+            for a, b in apart
+            if one != a and other != b and find_path(edges, one, a) and find_path(edges, other, b)
+        ]
+        if again:
+            self.cluster.add_link(*self.rng.choice(again))
 
 
 def _broker_options(plan: Plan) -> BrokerOptions:
@@ -275,7 +295,10 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
 
 def run(plan: Plan) -> Outcome:
     schedule = _Run(plan)
-    problems = schedule.run()
+    try:
+        problems = schedule.run()
+    except Runaway as error:
+        problems = [Violation("liveness", schedule.cluster.kernel.now, str(error))]
     tally = Tally()
     records = schedule.cluster.records
     refused = sum(1 for error in schedule.cluster.replies.values() if error)

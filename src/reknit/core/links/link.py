@@ -133,7 +133,6 @@ class Link:
         self.greeted = True
         self.hello = hello
         self.peer_incarnation = hello.incarnation
-        self.address = hello.address or self.address
         self._dial_wait = 0.0
         self._waiting_since = None
         self.turn.see(Kind.LINK_UP, peer=self.peer)

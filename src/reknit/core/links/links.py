@@ -153,6 +153,7 @@ class Links:
         if answered.conn in self._connections:
             self._connections[answered.conn].wave = None
             link.bind(answered.conn)
+            self._learn_address(link, answered.hello)
             link.renew(answered.hello, answered.hello.session)
 
     def is_open(self, conn: int) -> bool:
@@ -263,6 +264,7 @@ class Links:
             yield Answered(connection.peer, conn, hello)
         else:
             link = self.of[connection.peer]
+            self._learn_address(link, hello)
             if link.session == hello.session and link.peer_incarnation == hello.incarnation:
                 link.resume(hello)
             else:
@@ -295,6 +297,7 @@ class Links:
         if link.conn is not None:
             self._connections.pop(link.conn, None)
         link.bind(conn)
+        self._learn_address(link, hello)
         known = link.session != 0 and link.session == hello.session and link.peer_incarnation == hello.incarnation
         if known:
             self._send(conn, self._greeting(link))
@@ -304,6 +307,12 @@ class Links:
         self._send(conn, self._hello(session, 0, not link.leaving, None))
         link.renew(hello, session)
         return True
+
+    def _learn_address(self, link: Link, hello: Hello) -> None:
+        """Either end must be able to mend the link, in this life and in the next."""
+        if hello.address and hello.address != link.address:
+            link.address = hello.address
+            self.changed = True
 
     def _turned_away(self, conn: int, peer: str, refusal: Refuse) -> Iterator[LinkEvent]:
         self._connections.pop(conn, None)

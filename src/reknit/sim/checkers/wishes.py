@@ -14,9 +14,7 @@ from reknit.trace.records import Kind, Record
 __all__ = ["check_wishes"]
 
 
-def check_wishes(
-    records: Iterable[Record], wishes: Mapping[tuple[str, str], Iterable[Pattern]]
-) -> Iterator[Violation]:
+def check_wishes(records: Iterable[Record], wishes: Mapping[tuple[str, str], Iterable[Pattern]]) -> Iterator[Violation]:
     """``wishes``: by broker and client, what the client wants at the end of the trace."""
     held: dict[tuple[str, str], dict[Pattern, None]] = {}
     time = 0.0

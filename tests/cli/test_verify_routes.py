@@ -45,6 +45,11 @@ def test_a_network_that_is_not_seen_whole_cannot_be_verified() -> None:
         compare({"a": table(["b"])})
 
 
+def test_a_network_with_a_cycle_cannot_be_verified_and_says_so() -> None:
+    with pytest.raises(Failed, match="form a cycle"):
+        compare({"a": table(["b", "c"]), "b": table(["a", "c"]), "c": table(["a", "b"])})
+
+
 def test_a_live_network_has_the_tables_that_it_should_have(reknit: Callable[..., Any], network: Any) -> None:
     async def run() -> None:
         async with (

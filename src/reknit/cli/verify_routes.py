@@ -70,7 +70,7 @@ def compare(tables: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def _ideal(tables: dict[str, dict[str, Any]]) -> Tables:
-    from reknit.core.routing.ideal import ideal_tables
+    from reknit.core.routing.ideal import NoForest, ideal_tables
     from reknit.model.pattern import Pattern
 
     edges = set()
@@ -84,7 +84,10 @@ def _ideal(tables: dict[str, dict[str, Any]]) -> Tables:
         for name, table in tables.items()
     }
     any_table = next(iter(tables.values()))
-    return ideal_tables(sorted(edges), wanted, any_table["routing"], any_table["covering"])
+    try:
+        return ideal_tables(sorted(edges), wanted, any_table["routing"], any_table["covering"])
+    except NoForest as error:
+        raise Failed(f"no tables are ideal: {error}") from None
 
 
 def _routes(table: dict[str, Any]) -> set[tuple[str, Any]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reknit.core.overlay.shapes import find_path, names, shape_edges
 from reknit.core.routing.announcements import without_covered
-from reknit.core.routing.ideal import ideal_tables
+from reknit.core.routing.ideal import NoForest, ideal_tables
 from reknit.core.routing.strategies import RoutingName
 from reknit.model.pattern import Pattern
 from tests.core.routing.strategies import patterns
@@ -66,3 +66,9 @@ def test_a_long_line_needs_no_deep_recursion() -> None:
     edges = shape_edges("line", names(3_000), random.Random(0))
     tables = ideal_tables(edges, {"b1": [Pattern.parse("x")]}, "subscription-forwarding")
     assert tables["b3000"] == {("b2999", Pattern.parse("x"))}
+
+
+@pytest.mark.parametrize("edges", [["ab", "bc", "ca"], ["xy", "ab", "bc", "cd", "db"]])
+def test_links_that_form_a_cycle_have_no_ideal_tables(edges: list[str]) -> None:
+    with pytest.raises(NoForest, match="form a cycle"):
+        ideal_tables([(one, other) for one, other in edges], {"a": [Pattern.parse("x")]}, "subscription-forwarding")

@@ -80,3 +80,8 @@ def test_while_things_change_a_needless_hop_is_excused() -> None:
 def test_an_event_from_before_the_calm_is_not_judged() -> None:
     story = _routed().published("b1", ONE).calm().forwarded("b1", "b2", event("z", 9))
     assert _found(story) == []
+
+
+def test_on_a_cycle_no_tables_are_ideal() -> None:
+    story = Story().network("b1-b2", "b2-b3").linked("b1", "b3").linked("b3", "b1").calm()
+    assert ["form a cycle" in what for what in _found(story)] == [True]

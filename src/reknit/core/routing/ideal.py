@@ -14,16 +14,20 @@ from reknit.core.routing.announcements import without_covered
 from reknit.core.routing.strategies import RoutingName
 from reknit.model.pattern import Pattern
 
-__all__ = ["Tables", "ideal_tables"]
+__all__ = ["NoForest", "Tables", "ideal_tables"]
 
 Tables: TypeAlias = dict[str, set[tuple[str, Pattern]]]
 """For each broker its entries (neighbour, pattern)."""
 
 
+class NoForest(ValueError):
+    """The links form a cycle: no tables are ideal."""
+
+
 def ideal_tables(
     edges: Iterable[Edge], wanted: Mapping[str, Iterable[Pattern]], routing: RoutingName, covering: bool = False
 ) -> Tables:
-    """``wanted``: for each broker what its clients want. The edges must form a tree, or several."""
+    """``wanted``: for each broker what its clients want. ``NoForest`` unless the edges form a tree, or several."""
     neighbours: dict[str, list[str]] = {name: [] for name in wanted} | adjacency(edges)
     tables: Tables = {name: set() for name in neighbours}
     if routing == "flooding":
@@ -48,7 +52,10 @@ def _told(
 ) -> list[Pattern]:
     """What one tells the other: what its clients and the brokers behind it want. Walks without recursion."""
     stack = [asked]
+    depth_max = sum(map(len, neighbours.values()))  # each link in each direction: on a tree none is needed twice
     while stack:
+        if len(stack) > depth_max:
+            raise NoForest(f"the links form a cycle behind {asked[0]}, as seen from {asked[1]}")
         speaker, hearer = stack[-1]
         behind = [(other, speaker) for other in neighbours[speaker] if other != hearer]
         unknown = [edge for edge in behind if edge not in told]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reknit.core.routing.ideal import Tables, ideal_tables
+from reknit.core.routing.ideal import NoForest, Tables, ideal_tables
 from reknit.core.routing.strategies import RoutingName
 from reknit.model.event import EventId
 from reknit.model.pattern import Pattern
@@ -65,9 +65,14 @@ def check_tables(records: Iterable[Record], routing: RoutingName, covering: bool
     for record in records:
         network.see(record)
         if record.kind is Kind.CALM:
-            ideal, calm_since = network.ideal(routing, covering), record.time
             crossed.clear()
-            yield from _differences(network.tables, ideal, record.time)
+            try:
+                ideal, calm_since = network.ideal(routing, covering), record.time
+            except NoForest as error:
+                ideal = None
+                yield Violation("tables", record.time, str(error))
+            else:
+                yield from _differences(network.tables, ideal, record.time)
         elif record.kind in _DISTURBING:
             ideal = None
         elif ideal is not None and record.event is not None and routing != "flooding":

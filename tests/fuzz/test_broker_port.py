@@ -183,13 +183,13 @@ class Healthy:
         return [topic for topic, client in self.desk.deliveries() if client == "ann" and topic.startswith("good/")]
 
 
-def _check(desk: Desk, hostile: Hostile) -> None:
+def _check(desk: Desk) -> None:
     table = desk.broker.table()
     assert len(table["neighbours"]) <= LINKS.neighbours_max
     assert all(each["outbox_bytes"] <= 2 * LINKS.outbox_bytes_max for each in table["neighbours"].values())
     assert len(table["entries"]) <= 60 * (LINKS.neighbours_max + 1)
     deadline = desk.broker.deadline()
-    assert deadline is None or deadline == deadline
+    assert deadline is None or deadline > desk.now  # all that was due has been done
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)
@@ -212,7 +212,7 @@ def test_a_healthy_neighbour_is_served_all_along(routing: str, datagrams: bool, 
             desk.give(RemoveLink(rng.choice(NAMES), step))
         desk.run(rng.random() / 5)
         hostile.see(list(desk.effects[before:]))
-        _check(desk, hostile)
+        _check(desk)
     assert healthy.served() == [f"good/{number}" for number in range(1, healthy.sent + 1)]
     assert healthy.far.closed is None
     assert desk.broker.table()["malformed_frames"] > 0

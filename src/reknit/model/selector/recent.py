@@ -46,7 +46,7 @@ class _Recent(Generic[V]):
 
     def put(self, text: str, value: V) -> None:
         self._values[text] = value
-        if len(self._values) > RECENT_MAX:
+        while len(self._values) > RECENT_MAX:
             self._values.popitem(last=False)
 
 

@@ -19,6 +19,7 @@ from reknit.model.event import (
     Text,
     check_attributes,
     derive_attributes,
+    event_bytes,
     from_properties,
     to_properties,
 )
@@ -122,3 +123,21 @@ def test_any_payload_gives_attributes_that_can_be_some(payload: bytes) -> None:
     derived = derive_attributes(payload)
     assert check_attributes(derived) == derived
     assert all(not isinstance(value, float) or math.isfinite(value) for value in derived.values())
+
+
+def test_an_event_is_as_large_as_all_that_it_holds() -> None:
+    bare = event_bytes(Event(""))
+    assert event_bytes(Event("t" * 10, b"p" * 100)) == bare + 110
+    for filled in (
+        Event("", content_type="x" * 1000),
+        Event("", properties=(("n" * 500, "x" * 500),)),
+        Event("", attributes={"n" * 500: "x" * 500}),
+        Event("", derived={"n": "x" * 1000}),
+    ):
+        assert event_bytes(filled) >= bare + 1000
+    assert event_bytes(Event("", content_type="\U0001f600" * 10)) == bare + 40
+
+
+def test_many_small_attributes_are_no_small_event() -> None:
+    many: Attributes = {f"a{number}": number for number in range(100)}
+    assert event_bytes(Event("", attributes=many)) - event_bytes(Event("")) >= 100 * 100

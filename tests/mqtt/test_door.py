@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reknit.core import io
-from reknit.model.event import Event
+from reknit.model.event import Event, event_bytes
 from reknit.model.pattern import Pattern
 from reknit.mqtt import packets
 from reknit.mqtt.encode import encode
@@ -487,7 +487,8 @@ def test_the_clients_receive_maximum_is_a_window() -> None:
 
 
 def test_what_waits_is_bounded_in_messages_and_bytes() -> None:
-    room = Room(queue_messages_max=2, queue_bytes_max=10, inflight_max=1)
+    two_small_ones = 2 * event_bytes(Event("t")) + 10
+    room = Room(queue_messages_max=2, queue_bytes_max=two_small_ones, inflight_max=1)
     client = room.join("c")
     subscribe(client, "t", qos=1)
     other = room.join("o")

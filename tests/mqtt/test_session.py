@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from reknit.model.event import Event
+from reknit.model.event import Event, event_bytes
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.session import PACKET_IDS, Connection, Message, Session
@@ -40,10 +40,18 @@ def test_own_events_are_known_by_identity_and_bounded() -> None:
 
 
 def test_what_waits_gives_its_room_back() -> None:
-    session = connected(DoorOptions(queue_bytes_max=4))
+    session = connected(DoorOptions(queue_bytes_max=event_bytes(Event("t", b"four"))))
     assert session.wait(Message(Event("t", b"four")))
     assert not session.wait(Message(Event("t", b"x")))
     following = session.next_to_send()
     assert following is not None
     assert following[1].event.payload == b"four"
     assert session.wait(Message(Event("t", b"four")))
+
+
+def test_what_waits_is_measured_with_all_that_it_holds() -> None:
+    session = connected(DoorOptions(queue_bytes_max=10_000))
+    assert not session.wait(Message(Event("t", properties=(("p", "x" * 10_000),))))
+    assert not session.wait(Message(Event("t", attributes={"a": "x" * 10_000})))
+    assert not session.wait(Message(Event("t", content_type="x" * 10_000)))
+    assert session.wait(Message(Event("t", b"x" * 9_000)))

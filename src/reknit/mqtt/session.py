@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.model.event import Event
+from reknit.model.event import Event, event_bytes
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.subscriptions import Subscriptions
@@ -107,7 +107,7 @@ class Session:
 
     def wait(self, message: Message) -> bool:
         """Put a message behind all others; whether there was room."""
-        size = len(message.event.payload)
+        size = event_bytes(message.event)
         options = self._options
         if len(self.waiting) >= options.queue_messages_max or self._waiting_bytes + size > options.queue_bytes_max:
             return False
@@ -132,7 +132,7 @@ class Session:
         if not self.waiting:
             return None
         message = self.waiting.popleft()
-        self._waiting_bytes -= len(message.event.payload)
+        self._waiting_bytes -= event_bytes(message.event)
         return self.send(message), message, False
 
     @property

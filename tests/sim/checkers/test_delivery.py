@@ -100,6 +100,39 @@ def test_what_does_not(keep: Callable[[Story], Story]) -> None:
     assert ["never reached" in what for what in _found(story.calm())] == [True]
 
 
+def _two_in_between() -> Story:
+    """a - b - c - d; dan at d has wanted ``a`` since before all was calm."""
+    return Story().network("a-b", "b-c", "c-d").attached("d", "dan", "a").calm()
+
+
+def _back(story: Story) -> Story:
+    story.started("b").linked("b", "a").linked("b", "c")
+    return story.started("c").linked("c", "b").linked("c", "d")
+
+
+def test_two_neighbours_in_between_that_are_down_at_once_release_from_nothing() -> None:
+    story = _two_in_between().published("a", ONE).crashed("b").crashed("c")
+    assert ["never reached dan at d over 3 links" in what for what in _found(_back(story).calm())] == [True]
+
+
+def test_what_is_published_while_they_are_down_is_owed_too() -> None:
+    story = _two_in_between().crashed("b").crashed("c").published("a", ONE)
+    assert ["never reached dan at d over 3 links" in what for what in _found(_back(story).calm())] == [True]
+
+
+def test_a_link_that_neither_end_has_back_when_all_is_calm_is_gone() -> None:
+    story = _two_in_between().published("a", ONE).crashed("b").crashed("c")
+    story.started("b").linked("b", "a").started("c").linked("c", "d").calm()
+    assert _found(story) == []
+    assert _found(story.published("a", event("a", 2)).calm()) == []
+
+
+def test_a_link_that_one_end_leaves_while_the_other_is_down_is_gone() -> None:
+    story = _two_in_between().crashed("b").published("a", ONE).unlinked("c", "b")
+    story.started("b").linked("b", "a").linked("b", "c").unlinked("b", "c").calm()
+    assert _found(story) == []
+
+
 def test_two_subscriptions_are_two_reasons() -> None:
     story = _settled().subscribed("b3", "cay", "#").calm().published("b1", ONE).unsubscribed("b3", "cay", "a")
     assert ["never reached" in what for what in _found(story.calm())] == [True]

@@ -3,7 +3,8 @@
 An event is *owed* to a client when it was published after a subscription of the client that matches it had settled (all
 was calm once since), along links that were there then and still are. What releases from it: the client or its
 subscription goes; a link of the path is removed; the client's broker crashes; the event's own broker crashes before the
-event has settled. Crashes of brokers in between release from nothing.
+event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
+a link is gone when one end says so, or when neither has it back by the time that all is calm.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-from reknit.core.overlay.shapes import Edge
+from reknit.core.overlay.shapes import Edge, find_path
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
@@ -51,9 +52,10 @@ _Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
 class _Ledger:
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
-        self.forest = Forest()
+        self.forest = Forest()  # what brokers hold now: a crash forgets
+        self.links: dict[Edge, None] = {}  # what they have to remember: a crash does not
         self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
-        self.fresh: dict[Edge, None] = {}  # links that have come or been left since all was calm
+        self.fresh: dict[Edge, None] = {}  # links that have come since all was calm
         self.owed: dict[tuple[str, str], dict[EventId, _Debt]] = {}  # by session
         self.unsettled: dict[str, dict[EventId, None]] = {}  # by node: published there
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
@@ -85,24 +87,30 @@ class _Ledger:
     # --- the tree
 
     def _follow_links(self, record: Record) -> None:
-        if record.kind in (Kind.LINK_ADDED, Kind.LINK_REMOVED, Kind.STARTED, Kind.CRASHED):
-            before = dict.fromkeys(self.forest.edges())
-            fresh = self.forest.see(record)
-            if fresh is not None:
-                self.fresh[fresh] = None
-            after = dict.fromkeys(self.forest.edges())
-            gone = [each for each in before if each not in after]
-            if record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
-                gone.append(edge(record.node, record.peer))
-                self.fresh[gone[-1]] = None
-            if gone:
-                self._void_paths(gone)
+        self.forest.see(record)
+        link = edge(record.node, record.peer)
+        if record.kind is Kind.LINK_ADDED and link not in self.links:
+            self.links[link] = self.fresh[link] = None
+            self.paths.clear()
+        elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
+            self._forget_links([link])
+        elif record.kind is Kind.CALM:
+            there = dict.fromkeys(self.forest.edges())
+            self._forget_links([each for each in self.links if each not in there])
+            self.links = there
+            self.paths.clear()
+
+    def _forget_links(self, gone: list[Edge]) -> None:
+        if gone:
+            for each in gone:
+                self.links.pop(each, None)
+            self._void_paths(gone)
             self.paths.clear()
 
     def _path(self, start: str, end: str) -> tuple[Edge, ...] | None:
         if (start, end) not in self.paths:
-            nodes = self.forest.path(start, end)
-            self.paths[start, end] = None if nodes is None else tuple(edge(a, b) for a, b in pairwise(nodes))
+            nodes = find_path(list(self.links), start, end)
+            self.paths[start, end] = tuple(edge(a, b) for a, b in pairwise(nodes)) if nodes else None
         return self.paths[start, end]
 
     def _void_paths(self, gone: list[Edge]) -> None:

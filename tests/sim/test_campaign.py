@@ -41,6 +41,22 @@ def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pyte
     assert result.violations[0] == "tree at 1.000 s: number 0"
 
 
+def test_a_schedule_that_raises_is_one_that_went_wrong_and_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_seed(seed: int) -> Outcome:
+        if seed == 2:
+            raise KeyError("b9")
+        return Outcome(draw(seed), [], Tally(published=1), [])
+
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", run_seed)
+    report = Report()
+    for result in run_campaign(range(1, 4), processes=1):
+        report.add(result)
+    assert (report.schedules, report.violations, report.tally.published) == (3, 1, 2)
+    [failed] = report.failed
+    assert failed.seed == 2
+    assert failed.violations[0].startswith("failure: KeyError: 'b9' (in run_seed, test_campaign.py:")
+
+
 def test_a_verdict_is_over_something() -> None:
     report = Report()
     for result in run_campaign(range(20, 32), processes=1):

@@ -1,13 +1,15 @@
 """Many schedules on all cores: the engine of ``reknit check``.
 
 Owns: spreading seeds over processes, and adding up what they found. Must not know: how it is shown. Each seed is
-judged in its own right, so the result does not depend on the number of processes.
+judged in its own right, so the result does not depend on the number of processes; and a schedule that breaks a broker's
+own assertions is one that went wrong, with its seed, and ends no other.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,12 +53,22 @@ class Report:
 
 
 def check_seed(seed: int) -> SeedResult:
-    outcome = run_seed(seed)
+    try:
+        outcome = run_seed(seed)
+    except Exception as error:  # whatever it is: the next seed is tried
+        return SeedResult(seed, (_failure(error),), 1, Tally(), 0, {})
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
     coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def _failure(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"failure: {type(error).__name__}: {error} (in {place.name}, {os.path.basename(place.filename)}:{place.lineno})"
+    )
 
 
 def run_campaign(seeds: Sequence[int], processes: int | None = None) -> Iterator[SeedResult]:

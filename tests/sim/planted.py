@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from reknit.core.broker import Broker
@@ -22,15 +23,31 @@ from reknit.core.routing.global_table import GlobalTable
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import Route, Table
 from reknit.model.topic import filter_covers
+from reknit.trace.records import Kind
 from reknit.wire.messages import Sought, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
-PLANTED: dict[str, Callable[[Patch], None]] = {}
+Plant = Callable[[Patch], None]
+PLANTED: dict[str, Plant] = {}
+ONLY: dict[str, str] = {}
+"""By the name of a bug, the one checker that finds it: without it, nobody would."""
 
 
-def plant(function: Callable[[Patch], None]) -> Callable[[Patch], None]:
-    PLANTED[function.__name__.replace("_", "-")] = function
+def plant(function: Plant) -> Plant:
+    PLANTED[_name(function)] = function
     return function
+
+
+def only(checker: str) -> Callable[[Plant], Plant]:
+    def mark(function: Plant) -> Plant:
+        ONLY[_name(function)] = checker
+        return function
+
+    return mark
+
+
+def _name(function: Plant) -> str:
+    return function.__name__.replace("_", "-")
 
 
 # --- events
@@ -60,16 +77,16 @@ def reuse_ids_after_a_restart(patch: Patch) -> None:
 
 @plant
 def a_copy_for_each_subscription(patch: Patch) -> None:
-    original = Broker._see_dispatch
+    original = Broker._see_deliveries
 
-    def see(self: Broker, event: Any, sender: str, neighbours: Any, clients: list[str]) -> None:
+    def see(self: Broker, event: Any, clients: list[str]) -> None:
         matches = next((each.matches for each in self.turn.effects[::-1] if isinstance(each, Deliver)), ())
-        copies = [name for name, patterns in matches for _ in patterns] if clients else []
-        original(self, event, sender, neighbours, copies)
+        original(self, event, [name for name, patterns in matches for _ in patterns])
 
-    patch.setattr(Broker, "_see_dispatch", see)
+    patch.setattr(Broker, "_see_deliveries", see)
 
 
+@only("delivery")
 @plant
 def only_the_first_match_counts(patch: Patch) -> None:
     original = Table._combine
@@ -107,6 +124,7 @@ def flood_when_the_topic_is_short(patch: Patch) -> None:
 # --- subscriptions
 
 
+@only("tables")
 @plant
 def forget_an_unsubscription(patch: Patch) -> None:
     original = SubscriptionForwarding.receive
@@ -118,6 +136,7 @@ def forget_an_unsubscription(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "receive", receive)
 
 
+@only("wishes")
 @plant
 def keep_what_a_client_has_given_up(patch: Patch) -> None:
     patch.setattr(Broker, "_on_unsubscribe", lambda self, each: None)
@@ -230,6 +249,53 @@ def send_the_last_event_first(patch: Patch) -> None:
     patch.setattr(Link, "flush", flush)
 
 
+@only("order")
+@plant
+def let_own_events_go_first(patch: Patch) -> None:
+    """What comes from elsewhere is sent behind the next turn's: FIFO from each source, but an answer overtakes."""
+    late: dict[Link, list[tuple[Any, Custody]]] = {}
+    came_in: dict[Link, Any] = {}  # the turn of the last of them, by its effects
+    send_event, flush, end = Link.send_event, Link.flush, Link.end
+    idle = Link.idle.fget  # type: ignore[attr-defined]
+
+    def send(self: Link, event: Any, custody: Custody) -> bool:
+        if event.source.rpartition(".")[0] == self.turn.node:
+            return send_event(self, event, custody)
+        custody.pending += 1
+        late.setdefault(self, []).append((event, custody))
+        came_in[self] = self.turn.effects
+        return True
+
+    def flush_late(self: Link) -> None:
+        flush(self)
+        if self in late and came_in[self] is not self.turn.effects:
+            waiting = late.pop(self)
+            for event, custody in waiting:
+                send_event(self, event, custody)
+            flush(self)
+            self._discharge([custody for _, custody in waiting])
+
+    def end_late(self: Link) -> None:
+        end(self)
+        self._discharge([custody for _, custody in late.pop(self, [])])
+
+    patch.setattr(Link, "send_event", send)
+    patch.setattr(Link, "flush", flush_late)
+    patch.setattr(Link, "end", end_late)
+    patch.setattr(Link, "idle", property(lambda self: idle(self) and self not in late))
+
+
+@plant
+def an_outbox_for_one_event(patch: Patch) -> None:
+    original = Link.__init__
+
+    def init(self: Link, turn: Any, peer: str, address: str, options: Any) -> None:
+        original(self, turn, peer, address, msgspec.structs.replace(options, outbox_bytes_max=300))
+
+    patch.setattr(Link, "__init__", init)
+
+
+@only("liveness")
 @plant
 def never_acknowledge_what_is_settled(patch: Patch) -> None:
     patch.setattr(Link, "advance_settled", lambda self, session: None)
@@ -238,6 +304,7 @@ def never_acknowledge_what_is_settled(patch: Patch) -> None:
 # --- the overlay
 
 
+@only("tree")
 @plant
 def join_without_a_search(patch: Patch) -> None:
     def begin(self: Search, target: str, neighbours: Any, now: float) -> Answer:
@@ -291,6 +358,20 @@ def route_before_the_tables_are_known(patch: Patch) -> None:
 @plant
 def speak_before_having_listened(patch: Patch) -> None:
     patch.setattr(Gate, "may_tell", lambda self, neighbour: True)
+
+
+@only("bounds")
+@plant
+def reach_a_bound_and_go_on(patch: Patch) -> None:
+    """It says that an event was dropped at the gate, and keeps it: the bound is none."""
+
+    def hold(self: Broker, event: Any, sender: str, custody: Custody) -> None:
+        if len(self._held) >= 2:
+            self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
+        custody.pending += 1
+        self._held.append((event, sender, custody))
+
+    patch.setattr(Broker, "_hold", hold)
 
 
 @plant

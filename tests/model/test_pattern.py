@@ -8,7 +8,8 @@ from hypothesis import given
 
 from reknit.model.event import Event, Scalar
 from reknit.model.pattern import BadPattern, Pattern
-from reknit.model.selector import BadSelector, evaluate, parse, unparse
+from reknit.model.selector import BadSelector, evaluate, parse, recent, unparse
+from reknit.model.selector.parse import SELECTOR_CHARS_MAX, SELECTOR_NESTING_MAX, SELECTOR_TERMS_MAX
 from reknit.model.selector.syntax import Condition
 from reknit.model.topic import BadTopic
 from tests.model.strategies import conditions, views
@@ -68,3 +69,43 @@ def _true(selector: str, view: dict[str, Scalar]) -> bool:
 def test_user_properties_are_read_by_what_they_meet() -> None:
     event = Event("a", properties=(("n", "1"), ("n", "7")), attributes={"zone": "x"})
     assert Pattern.parse("a", "n >= 3 AND n = '7' AND zone = 'x'").matches(event)
+
+
+def _around(bound: int) -> range:
+    return range(bound - 3, bound + 2)
+
+
+AT_THE_BOUNDS = [
+    *(" OR ".join(f"a{number}" for number in range(terms)) for terms in _around(SELECTOR_TERMS_MAX // 2)),
+    *(" AND ".join(f"NOT a{number}" for number in range(terms)) for terms in _around(SELECTOR_TERMS_MAX // 2)),
+    *(" OR ".join(f"a{number}=1" for number in range(terms)) for terms in _around(SELECTOR_TERMS_MAX // 2)),
+    *("a IN (" + ",".join(map(str, range(terms))) + ")" for terms in _around(SELECTOR_TERMS_MAX - 1)),
+    *(" OR ".join(f"a{n} BETWEEN 1 AND 2" for n in range(terms)) for terms in _around(SELECTOR_TERMS_MAX // 4)),
+    *("(" * depth + "a" + ")" * depth for depth in _around(SELECTOR_NESTING_MAX)),
+    *("NOT " * depth + "a" for depth in _around(SELECTOR_NESTING_MAX)),
+    *("-" * depth + "a = 1" for depth in _around(SELECTOR_NESTING_MAX)),
+    *("b + " * depth + "a * a > 1" for depth in _around(SELECTOR_NESTING_MAX)),
+    *("(x OR y AND " * depth + "NOT (a OR b)" + ")" * depth for depth in _around(SELECTOR_NESTING_MAX // 2)),
+    *("NOT (x OR " * depth + "a" + ")" * depth for depth in _around(SELECTOR_NESTING_MAX // 3)),
+    *("a = '" + "x" * (chars - 6) + "'" for chars in _around(SELECTOR_CHARS_MAX)),
+    *("a='" + "x" * (chars - 4) + "'" for chars in _around(SELECTOR_CHARS_MAX)),
+    *("b='" + "x" * (chars - 6) + "'OR a" for chars in _around(SELECTOR_CHARS_MAX - len(" = TRUE"))),
+]
+
+
+@pytest.mark.parametrize("selector", AT_THE_BOUNDS, ids=range(len(AT_THE_BOUNDS)))
+def test_what_is_accepted_here_is_accepted_by_every_other_broker(selector: str) -> None:
+    try:
+        pattern = Pattern.parse("t", selector)
+    except BadSelector:
+        return
+    recent._texts._values.clear()  # another broker has not read it before
+    Pattern(pattern.topic, pattern.selector).check()
+
+
+def test_the_bounds_hold_for_the_canonical_form() -> None:
+    Pattern.parse("t", " OR ".join(f"a{number}" for number in range(SELECTOR_TERMS_MAX // 2)))
+    with pytest.raises(BadSelector, match="more than 256 names and literals"):
+        Pattern.parse("t", " OR ".join(f"a{number}" for number in range(SELECTOR_TERMS_MAX // 2 + 1)))
+    with pytest.raises(BadSelector, match="written out in full, it is longer"):
+        Pattern.parse("t", "a='" + "x" * (SELECTOR_CHARS_MAX - 4) + "'")

@@ -174,7 +174,7 @@ def test_cost_is_bounded(text: str) -> None:
 def test_the_bounds_can_be_used_up() -> None:
     parse("(" * (SELECTOR_NESTING_MAX - 2) + "a = 1" + ")" * (SELECTOR_NESTING_MAX - 2))
     parse("a IN (" + ", ".join(["1"] * (SELECTOR_TERMS_MAX - 1)) + ")")
-    parse(" AND ".join(["a"] * SELECTOR_TERMS_MAX))
+    parse(" AND ".join(["a"] * (SELECTOR_TERMS_MAX // 2)))
 
 
 _WORDS = "a b NOT AND OR BETWEEN IN LIKE ESCAPE IS NULL TRUE ( ) , = <> < <= + - * / 'x' '%' 1 2.5 1e3 'it''s . ' \" \\"

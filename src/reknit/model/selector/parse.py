@@ -43,7 +43,7 @@ SELECTOR_CHARS_MAX = 4096
 SELECTOR_NESTING_MAX = 32
 """How deep parentheses, NOTs, signs and chains of arithmetic may nest."""
 SELECTOR_TERMS_MAX = 256
-"""How many names and literals a selector may hold; BETWEEN counts its left side twice."""
+"""How many names and literals a selector may hold; BETWEEN counts its left side twice, a bare name for ``= TRUE``."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -120,7 +120,8 @@ def _numeric(part: _Part, use: str) -> Value:
 def _condition(part: _Part) -> _Part:
     """The part as a condition; a bare name asks whether that attribute is true."""
     if isinstance(part.node, Name):
-        return _Part(Comparison("=", part.node, Boolean(True)), part.at, part.depth + 1, part.terms)
+        true = Boolean(True)  # counts as if it were written, since the canonical form writes it
+        return _joined(Comparison("=", part.node, true), part.at, part, _Part(true, part.at))
     if isinstance(part.node, (Boolean, *_CONDITIONS)):
         return part
     raise _Fault("a condition is needed here, such as a comparison, and this is only a value", part.at)

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from reknit.model.selector.canonical import canonical, unparse
 from reknit.model.selector.evaluate import View, matcher
-from reknit.model.selector.parse import SELECTOR_CHARS_MAX, BadSelector, parse
+from reknit.model.selector.parse import BadSelector, parse
 from reknit.model.selector.syntax import Boolean, Condition
 
 __all__ = ["canonical_text", "condition_of", "matcher_of"]
@@ -55,10 +55,20 @@ def _canonical_text(text: str) -> str:
     if tree == Boolean(True):
         return ""
     form = unparse(tree)
-    if len(form) > SELECTOR_CHARS_MAX:
-        raise BadSelector(f"written out in full it is longer than {SELECTOR_CHARS_MAX} characters", text, len(text))
+    if form != text:
+        _check_form(form, text)
     _conditions.put(form, tree)
     return form
+
+
+def _check_form(form: str, text: str) -> None:
+    """Refuse a selector whose canonical form another broker would not read back: it would refuse it for ever."""
+    try:
+        again = unparse(canonical(parse(form)))
+    except BadSelector as error:
+        raise BadSelector(f"written out in full, {error.why}", text, len(text)) from None
+    if again != form:
+        raise BadSelector("it cannot be written in one form", text, len(text))
 
 
 _conditions: _Recent[Condition] = _Recent(parse)

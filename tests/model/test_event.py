@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from enum import Enum, IntEnum, StrEnum
 
 import pytest
 from hypothesis import given
@@ -63,6 +64,71 @@ def test_types_that_are_not_well_formed_type_nothing_and_lose_nothing(types: str
     assert from_properties(given_pairs) == ({}, tuple(given_pairs))
 
 
+@pytest.mark.parametrize(
+    "given_pairs",
+    [
+        [("", "x"), (TYPES_PROPERTY, '{"":"s"}')],
+        [(TYPES_PROPERTY, '{"reknit-types":"s"}')],
+        [("n", "1"), (TYPES_PROPERTY, '{"n":"i"}'), (TYPES_PROPERTY, '{"n":"s"}')],
+        [("n", "1"), ("n", "2"), (TYPES_PROPERTY, '{"n":"i"}')],
+        [("m", "1"), (TYPES_PROPERTY, '{"n":"i"}')],
+    ],
+)
+def test_what_could_not_be_attributes_or_would_be_lost_stays_text(given_pairs: list[tuple[str, str]]) -> None:
+    assert from_properties(given_pairs) == ({}, tuple(given_pairs))
+
+
+@pytest.mark.parametrize(
+    ("letter", "text"),
+    [(letter, text) for letter in "if" for text in ("1_000", " 7 ", "7\n", "\u0667", "\uff17", "", "-", "0x7")]
+    + [("i", "7.0"), ("i", "9" * 5000), ("f", "1e999"), ("f", "infinity"), ("f", "NaN"), ("f", "+inf"), ("b", "True")],
+)
+def test_only_plain_literals_are_numbers_and_booleans(letter: str, text: str) -> None:
+    given_pairs = [("n", text), (TYPES_PROPERTY, json.dumps({"n": letter}))]
+    assert from_properties(given_pairs) == ({}, tuple(given_pairs))
+
+
+@pytest.mark.parametrize(
+    ("letter", "text", "value"),
+    [
+        ("i", "+7", 7),
+        ("i", "-007", -7),
+        ("f", "7", 7.0),
+        ("f", "-.5E1", -5.0),
+        ("f", "1.", 1.0),
+        ("f", "inf", math.inf),
+    ],
+)
+def test_a_plain_literal_may_be_written_in_several_ways(letter: str, text: str, value: float) -> None:
+    typed, rest = from_properties([("n", text), (TYPES_PROPERTY, json.dumps({"n": letter}))])
+    assert _same(typed, {"n": value})
+    assert rest == ()
+
+
+def test_floats_without_bounds_come_back() -> None:
+    values: Attributes = {"most": math.inf, "least": -math.inf, "none": math.nan, "zero": -0.0}
+    assert _same(from_properties(to_properties(values))[0], values)
+
+
+def test_a_member_of_an_enumeration_is_the_value_that_it_stands_for() -> None:
+    class Colour(StrEnum):
+        RED = "red"
+
+    class Shape(str, Enum):  # noqa: UP042
+        ROUND = "round"
+
+    class Level(IntEnum):
+        HIGH = 3
+
+    class Metres(float):
+        def __repr__(self) -> str:
+            return "far"
+
+    values = check_attributes({"c": Colour.RED, "s": Shape.ROUND, "l": Level.HIGH, "m": Metres(1.5), "b": True})
+    plain: Attributes = {"c": "red", "s": "round", "l": 3, "m": 1.5, "b": True}
+    assert _same(from_properties(to_properties(values))[0], plain)
+
+
 def test_types_for_what_is_not_there_do_not_matter() -> None:
     assert from_properties([("n", "1"), (TYPES_PROPERTY, '{"n": "i", "other": "i"}')]) == ({"n": 1}, ())
 
@@ -82,6 +148,7 @@ def test_without_types_all_is_text() -> None:
         ({"x": b"1"}, "bytes"),
         ({"x": 2**63}, "64 bits"),
         ({"x": -(2**63) - 1}, "64 bits"),
+        ({TYPES_PROPERTY: "x"}, "is taken"),
     ],
 )
 def test_what_cannot_be_an_attribute_is_named(attributes: object, why: str) -> None:
@@ -115,6 +182,7 @@ def test_a_payload_that_is_no_object_gives_nothing(payload: bytes) -> None:
 
 def test_of_an_object_the_scalars_at_its_top_count() -> None:
     document = {"s": "x", "i": 1, "f": 1.5, "b": True, "n": None, "l": [1], "o": {"p": 1}, "big": 2**70, "": 1}
+    document[TYPES_PROPERTY] = "x"
     assert derive_attributes(json.dumps(document).encode()) == {"s": "x", "i": 1, "f": 1.5, "b": True}
 
 

@@ -13,8 +13,8 @@ from reknit.mqtt.reasons import ProtocolError, Reason
 def test_user_properties_stay_text_unless_their_types_are_named() -> None:
     user = ((PropertyId.USER_PROPERTY, ("n", "3")), (PropertyId.USER_PROPERTY, ("n", "4")))
     assert to_event(Publish("t", b"x", properties=user)) == Event("t", b"x", properties=(("n", "3"), ("n", "4")))
-    typed = (*user, (PropertyId.USER_PROPERTY, ("reknit-types", '{"n":"i"}')))
-    assert to_event(Will("t", b"x", 1, properties=typed)) == Event("t", b"x", {"n": 4}, qos=1)
+    typed = (user[0], (PropertyId.USER_PROPERTY, ("reknit-types", '{"n":"i"}')))
+    assert to_event(Will("t", b"x", 1, properties=typed)) == Event("t", b"x", {"n": 3}, qos=1)
 
 
 def test_bounds_are_counted_in_bytes_and_levels() -> None:

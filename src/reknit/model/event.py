@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -126,6 +127,8 @@ def check_attributes(attributes: Any) -> Attributes:
     for name, value in attributes.items():
         if not isinstance(name, str) or not name:
             raise BadAttribute(f"an attribute's name must be a non-empty string, not {name!r}")
+        if name == TYPES_PROPERTY:
+            raise BadAttribute(f"the name {name!r} is taken: it carries the types of the others")
         if not isinstance(value, str | int | float):
             raise BadAttribute(f"attribute {name!r}: a {type(value).__name__} is no string, integer, float or boolean")
         if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
@@ -133,52 +136,71 @@ def check_attributes(attributes: Any) -> Attributes:
     return dict(attributes)
 
 
-_LETTER = {str: "s", int: "i", float: "f", bool: "b"}
-
-
 def to_properties(attributes: Attributes) -> list[tuple[str, str]]:
     """Typed attributes as user properties, with one more that carries their types."""
     if not attributes:
         return []
     pairs = [(name, _to_text(value)) for name, value in attributes.items()]
-    types = {name: _LETTER[type(value)] for name, value in attributes.items()}
+    types = {name: _letter(value) for name, value in attributes.items()}
     pairs.append((TYPES_PROPERTY, json.dumps(types, ensure_ascii=False, separators=(",", ":"))))
     return pairs
 
 
+def _letter(value: Scalar) -> str:
+    """By what the value is an instance of, for an enumeration's members are integers or texts, too."""
+    if isinstance(value, bool):
+        return "b"
+    if isinstance(value, int):
+        return "i"
+    return "f" if isinstance(value, float) else "s"
+
+
 def _to_text(value: Scalar) -> str:
+    """The value as its own type writes it, whatever a subclass makes of that."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    return float.__repr__(value) if isinstance(value, float) else str.__str__(value)
 
 
 def from_properties(pairs: list[tuple[str, str]]) -> tuple[Attributes, tuple[tuple[str, str], ...]]:
     """Undo ``to_properties``: the typed attributes, and the properties that stay text.
 
-    A types property that is not well formed types nothing: all pairs stay text, none is lost.
+    A types property that is not well formed, or that would lose or spoil anything, types nothing: all pairs stay text.
     """
-    types = next((value for name, value in pairs if name == TYPES_PROPERTY), None)
-    if types is None:
+    types = [value for name, value in pairs if name == TYPES_PROPERTY]
+    if len(types) != 1:
         return {}, tuple(pairs)
     try:
-        letters = msgspec.json.decode(types, type=dict[str, str])
-        typed = {name: _from_text(value, letters[name]) for name, value in pairs if name in letters}
+        letters = msgspec.json.decode(types[0], type=dict[str, str])
+        named = [(name, value) for name, value in pairs if name in letters]
+        typed = check_attributes({name: _from_text(value, letters[name]) for name, value in named})
     except (ValueError, KeyError):
         return {}, tuple(pairs)
-    rest = tuple((name, value) for name, value in pairs if name not in letters and name != TYPES_PROPERTY)
-    return typed, rest
+    if len(typed) != len(named) or not typed:
+        return {}, tuple(pairs)
+    return typed, tuple((name, value) for name, value in pairs if name not in letters and name != TYPES_PROPERTY)
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_UNBOUNDED = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def _from_text(text: str, letter: str) -> Scalar:
+    """The value of a plain literal; ``ValueError`` or ``KeyError`` if it is none, or none of this type."""
     if letter == "s":
         return text
     if letter == "b":
         return {"true": True, "false": False}[text]
-    if letter == "f":
-        return float(text)
-    if letter != "i" or not INTEGER_MIN <= (number := int(text)) <= INTEGER_MAX:
+    if letter == "i" and _INTEGER.fullmatch(text):
+        return int(text)
+    if letter == "f" and _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    if letter != "f":
         raise ValueError(text)
-    return number
+    return _UNBOUNDED[text]
 
 
 def derive_attributes(payload: bytes) -> Attributes:
@@ -189,7 +211,10 @@ def derive_attributes(payload: bytes) -> Attributes:
         return {}
     if not isinstance(document, dict):
         return {}
-    return {name: value for name, value in document.items() if name and _is_scalar(value)}
+    return {name: value for name, value in document.items() if name not in _NO_NAMES and _is_scalar(value)}
+
+
+_NO_NAMES = ("", TYPES_PROPERTY)
 
 
 def _is_scalar(value: object) -> bool:

@@ -135,6 +135,18 @@ def test_whatever_is_not_one_whole_plain_publish_is_no_lone_one(version: int) ->
 
 
 @pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_a_lone_publish_is_no_larger_than_any_other(version: int) -> None:
+    small = encode(packets.Publish("a/topic", b"x"), version)
+    parser = Parser(len(small), version=version)
+    list(parser.feed(small))
+    assert parser.lone(small) == ("a/topic", b"x")
+    large = encode(packets.Publish("a/topic", b"xx"), version)
+    assert parser.lone(large) is None
+    with pytest.raises(ProtocolError, match="the limit is"):
+        list(parser.feed(large))
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
 @pytest.mark.parametrize("size", [3, 200])
 def test_a_damaged_lone_publish_is_never_read_otherwise_than_by_the_stream(version: int, size: int) -> None:
     whole = encode(packets.Publish("a/topic", b"x" * size), version)

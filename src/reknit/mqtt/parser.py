@@ -115,7 +115,7 @@ class Parser:
         A client that sends one message at a time is read one packet at a time, and what it waits for is this.
         """
         end = len(data)
-        if end < 8 or data[0] != 0x30 or self._waiting or not self.version:
+        if not 8 <= end <= self._packet_bytes_max or data[0] != 0x30 or self._waiting or not self.version:
             return None
         size, body = data[1], 2
         if size >= 0x80:

@@ -712,3 +712,12 @@ def test_deliveries_to_strangers_are_counted() -> None:
     room.perform([])
     assert client.listen() == []
     assert room.door.counters.dropped == {"no session": 1, "no subscription": 1}
+
+
+@pytest.mark.parametrize("selector", ["severity >>= 3", "a =\n\n  \x07", "a = \u2028 'x", "'\x85"])
+def test_a_reason_is_one_line_without_control_characters(selector: str) -> None:
+    (answer,) = subscribe(Room().join("c"), "t", properties=user(("selector", selector)))
+    assert isinstance(answer, Suback)
+    reason = text(answer.properties, PropertyId.REASON_STRING) or ""
+    assert reason.startswith("bad selector at line ")
+    assert reason.isprintable()

@@ -404,6 +404,10 @@ class Door:
 
 
 def _reason_string(why: str) -> Properties:
-    """A reason that fits into a packet; none where there is nothing to say."""
-    clean = why.replace("\0", "\N{REPLACEMENT CHARACTER}")[:REASON_CHARACTERS_MAX]
+    """A reason that fits into a packet, on one line; none where there is nothing to say.
+
+    MQTT lets a receiver close the connection over a control character, and mosquitto's clients do.
+    """
+    shown = why[:REASON_CHARACTERS_MAX]
+    clean = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
     return ((PropertyId.REASON_STRING, clean),) if clean else ()

@@ -160,14 +160,19 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
         _check_size(request.filter, options)
         pattern = Pattern.parse(request.filter)
     except BadPattern as error:
-        return Refusal(Reason.FILTER_INVALID, str(error))
+        return Refusal(Reason.FILTER_INVALID, _one_line(error))
     try:
         selector = selector_of(properties)
         pattern = Pattern.parse(request.filter, selector) if selector else pattern
     except BadPattern as error:
-        return Refusal(Reason.IMPLEMENTATION_ERROR, str(error))
+        return Refusal(Reason.IMPLEMENTATION_ERROR, _one_line(error))
     identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
     return Subscription(request.filter, pattern, min(request.qos, 1), request.no_local, identifier)
+
+
+def _one_line(error: BadPattern) -> str:
+    """The place and the reason, without the picture of a selector, which takes more lines than a reason may have."""
+    return str(error).partition("\n")[0]
 
 
 def _check_size(topic_filter: str, options: DoorOptions) -> None:

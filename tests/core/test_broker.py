@@ -15,9 +15,11 @@ from reknit.core.io import (
     Detach,
     Dial,
     DialFailed,
+    Dialled,
     Due,
     Lost,
     Observe,
+    Received,
     Remember,
     Send,
     Subscribe,
@@ -25,7 +27,8 @@ from reknit.core.io import (
 )
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Snapshot, Sub, Unsub
+from reknit.wire.codec import encode
+from reknit.wire.messages import Events, Refuse, Snapshot, Sub, Unsub
 from tests.core.desk import Desk, FarEnd, event, pattern
 
 A, B = pattern("a"), pattern("b")
@@ -237,13 +240,14 @@ def test_an_alarm_moves_the_deadline_on() -> None:
         assert later is None or later > desk.now
 
 
-def test_without_observation_nothing_is_observed() -> None:
+def test_without_observation_only_what_operators_must_hear_of_is_observed() -> None:
     desk = Desk("n", observe=False)
     far = desk.linked("n", 1)
     desk.client("ann", A)
     far.say(Events([event("a", 1, "n.1")]))
     desk.give(Lost(1, "reset"))
-    assert desk.all(Observe) == []
+    kinds = [record.kind for each in desk.all(Observe) for record in each.records]
+    assert kinds == [Kind.STARTED, Kind.LINK_ADDED, Kind.LINK_UP, Kind.LINK_DOWN]
     assert desk.deliveries() == [("a", "ann")]
 
 
@@ -282,3 +286,39 @@ def test_an_event_is_stamped_by_the_broker_that_accepts_it() -> None:
     desk.publish(Event("a", b"payload", source="forged", seq=99))
     [deliver] = desk.all(Deliver)
     assert deliver.event.id == ("b.1", 1)
+
+
+def test_events_that_go_on_without_a_neighbours_table_are_seen() -> None:
+    desk = Desk("m", "n", gate_s_max=5.0)
+    desk.linked("m", 1, A)
+    desk.run(6.0)
+    desk.publish(event("a"))
+    dropped = [(record.peer, record.detail) for record in desk.records(Kind.DROPPED)]
+    assert dropped == [("n", "its table is not known")]
+    assert desk.broker.table()["unrouted"] == 1
+    desk.linked("n", 2)
+    desk.publish(event("a"))
+    assert len(desk.records(Kind.DROPPED)) == 1
+
+
+# --- what the next life is told
+
+
+def test_the_next_life_also_begins_with_those_that_this_one_has_not_found() -> None:
+    desk = Desk("m", dials={"n": "n:1"}, founded=False)
+    desk.linked("m", 1)
+    assert [each.neighbours for each in desk.all(Remember)][-1] == {"m": "", "n": "n:1"}
+
+
+def test_a_configured_link_that_is_refused_holds_no_events_and_is_tried_again() -> None:
+    desk = Desk(dials={"n": "n:1"}, founded=False)
+    desk.client("ann", A)
+    desk.publish(event("a"))
+    assert desk.deliveries() == []
+    desk.give(Dialled("n", 7))
+    desk.give(Received(7, encode(Refuse("the link would close a cycle", retry=False, stranger=False))))
+    assert desk.deliveries() == [("a", "ann")]
+    assert [record.detail for record in desk.records(Kind.REFUSED)] == ["the link would close a cycle"]
+    dials = len(desk.all(Dial))
+    desk.run(60.0)
+    assert len(desk.all(Dial)) > dials

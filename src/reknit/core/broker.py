@@ -36,16 +36,16 @@ from reknit.core.io import (
     Unsubscribe,
 )
 from reknit.core.links.custody import Custody
-from reknit.core.links.link import settle
+from reknit.core.links.link import Link, settle
 from reknit.core.links.links import LinkEvent, Links
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.overlay import Arrived, Linked, Overlay, OverlayEvent, Unlinked
+from reknit.core.overlay.overlay import Arrived, Linked, Overlay, OverlayEvent, TurnedDown, Unlinked
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import RoutingName, make_routing
 from reknit.core.routing.table import client
 from reknit.core.turn import Turn
-from reknit.model.event import Event
+from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Message, Snapshot
 
@@ -63,8 +63,8 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     founded: bool = False
     """The neighbours given at the start are links of a network that was checked as a whole; no search for cycles."""
 
-    gate_s_max: float = 5.0
-    """How long a broker that begins waits for its neighbours' tables before it routes."""
+    gate_s_max: float = 10.0
+    """How long a broker that begins waits for its neighbours' tables; then it routes without the missing ones."""
 
     held_events_max: int = 100_000
     """Events that may wait for that. Beyond it they are dropped, and each drop is seen in the trace."""
@@ -106,6 +106,7 @@ class Broker:
         self._clients: dict[str, None] = {}
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._held: deque[tuple[Event, str, Custody]] = deque()
+        self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seq = 0
         self._seen: dict[str, int] = {}  # by source: its last event that came by
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -134,7 +135,7 @@ class Broker:
         if self._begin_with is not None:
             self._begin(self._begin_with)
         self._handlers[type(given)](given)
-        if self.links.of or self.links.changed:
+        if self.links.of or self.links.changed or self.overlay.joins.wanted:
             self._end_turn()
         if turn.custodies:
             self._let_go()
@@ -151,7 +152,7 @@ class Broker:
 
     def _begin(self, neighbours: Mapping[str, str]) -> None:
         self._begin_with = None
-        self.turn.see(Kind.STARTED, detail=self.source)
+        self.turn.tell(Kind.STARTED, detail=self.source)
         self.gate.start(self.turn.now)
         if self.options.founded:
             self.overlay.found(neighbours)
@@ -164,8 +165,13 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.links.changed:
             self.links.changed = False
-            self.turn.effects.insert(0, Remember(self.links.remembered()))
+            self.turn.effects.insert(0, Remember(self._remembered()))
         self.links.flush()
+
+    def _remembered(self) -> dict[str, str]:
+        """Whom the next life should begin with: also those that this one has not yet found."""
+        expected = dict.fromkeys(self.gate.missing, "") | dict.fromkeys(self.gate.late, "")
+        return expected | self.overlay.joins.configured() | self.links.remembered()
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""
@@ -221,18 +227,28 @@ class Broker:
         route = self.routing.route(event)
         if route.matches:
             self.turn.effects.append(Deliver(event, route.matches))
+            if self.turn.observing:
+                self._see_deliveries(event, [name for name, _ in route.matches])
         for neighbour in route.neighbours:
             if neighbour != sender and (link := self.overlay.link(neighbour)) is not None:
-                link.send_event(event, custody)
-        if self.turn.observing:
-            self._see_dispatch(event, sender, route.neighbours, [name for name, _ in route.matches])
+                self._forward(event, link, custody)
+        if self.gate.late:
+            self._see_unrouted(event, sender)
 
-    def _see_dispatch(self, event: Event, sender: str, neighbours: Iterable[str], clients: Iterable[str]) -> None:
+    def _forward(self, event: Event, link: Link, custody: Custody) -> None:
+        if link.send_event(event, custody) and self.turn.observing:
+            self.turn.see(Kind.FORWARDED, peer=link.peer, event=event, size=event_bytes(event))
+
+    def _see_deliveries(self, event: Event, clients: Iterable[str]) -> None:
         for name in clients:
             self.turn.see(Kind.DELIVERED, client=name, event=event)
-        for neighbour in neighbours:
+
+    def _see_unrouted(self, event: Event, sender: str) -> None:
+        """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
+        for neighbour in self.gate.late:
             if neighbour != sender:
-                self.turn.see(Kind.FORWARDED, peer=neighbour, event=event)
+                self.unrouted += 1
+                self.turn.see(Kind.DROPPED, peer=neighbour, event=event, detail="its table is not known")
 
     def _take(self, event: Event, sender: str, custody: Custody) -> None:
         """An event from a neighbour. Links are FIFO and the overlay is a tree, so a source's numbers only rise."""
@@ -278,6 +294,8 @@ class Broker:
                     self.routing.begin_session(peer)
                     self._untold[peer] = None
                     self._tell_untold()
+                case TurnedDown(peer=peer):
+                    self._heard(peer)
                 case Unlinked(peer=peer):
                     self._untold.pop(peer, None)
                     self.routing.begin_session(peer)
@@ -297,8 +315,9 @@ class Broker:
             self.routing.receive(peer, message)
 
     def _heard(self, peer: str) -> None:
-        if not self.gate.open:
-            self.gate.heard(peer)
+        shut = not self.gate.open
+        self.gate.heard(peer)
+        if shut:
             self._tell_untold()
 
     def _tell_untold(self) -> None:
@@ -344,4 +363,5 @@ class Broker:
                 for pattern in sorted(table.of((kind, name)))
             ],
             "malformed_frames": self.links.malformed,
+            "unrouted": self.unrouted,
         }

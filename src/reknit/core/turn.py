@@ -37,5 +37,10 @@ class Turn:
         return self.effects
 
     def see(self, kind: Kind, **fields: Any) -> None:
+        """For the trace, if there is one."""
         if self.observing:
             self.records.append(Record(self.now, self.node, kind, **fields))
+
+    def tell(self, kind: Kind, **fields: Any) -> None:
+        """What an operator must hear of, whether there is a trace or not."""
+        self.records.append(Record(self.now, self.node, kind, **fields))

@@ -140,10 +140,12 @@ class Network:
         """Nothing gets from ``node`` to ``towards`` any more."""
         self._cuts[node, towards] = None
 
-    def heal(self) -> None:
-        self._cuts.clear()
+    def heal(self, *directions: tuple[str, str]) -> None:
+        """Undo these cuts, or all."""
+        for direction in directions or list(self._cuts):
+            self._cuts.pop(direction, None)
         for conn, end in list(self._ends.items()):
-            while end.waiting:
+            while end.waiting and not self._cut(end.other, end.node):
                 self._send_stream(conn, end, end.waiting.popleft())
 
     # --- inside

@@ -66,6 +66,8 @@ class Plan(msgspec.Struct, frozen=True):
     churn_per_s: float
     links_per_s: float
     reaction: float
+    founded: bool
+    """Whether the first links are taken as checked, or each is joined by a search."""
 
 
 @dataclass(slots=True)
@@ -106,6 +108,7 @@ def draw(seed: int) -> Plan:
         churn_per_s=rng.choice((0.0, 0.5, 2.0)),
         links_per_s=rng.choice((0.0, 0.0, 0.4)),
         reaction=rng.choice((0.0, 0.2)),
+        founded=rng.random() < 0.7,
     )
 
 
@@ -276,7 +279,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         routing=plan.routing,
         covering=plan.covering,
         observe=True,
-        founded=True,
+        founded=plan.founded,
         gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
         links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
         overlay=OverlayOptions(),

@@ -252,3 +252,31 @@ def test_an_accepted_connection_that_is_lost_before_a_greeting_leaves_nothing() 
     desk.give(Accepted(1))
     desk.give(Lost(1, "reset"))
     assert desk.broker.deadline() is None
+
+
+def test_silence_ends_though_a_neighbour_is_away() -> None:
+    desk = Desk("z", gate_s_max=1.0, links=LinkOptions(greeting_s_max=3.0))
+    desk.run(2.0)
+    silent = desk.far_end("?", 1)
+    desk.run(3.5)
+    assert silent.closed == "no greeting"
+
+
+def test_a_connection_that_is_cut_at_once_again_and_again_is_dialled_ever_more_slowly() -> None:
+    desk = Desk(name="z", dials={"n": "n:1"}, links=LinkOptions(dial_s_min=0.1, dial_s_max=5.0))
+    dialled: list[float] = []
+    for conn in range(1, 7):
+        desk.run(10.0)
+        desk.give(Dialled("n", conn))
+        desk.give(Received(conn, encode(_greeting_of("n"))))
+        dialled.append(desk.now)
+        desk.give(Lost(conn, "reset"))
+        at = desk.broker.deadline()
+        assert at is not None
+        dialled[-1] = at - desk.now
+    assert dialled == sorted(dialled)
+    assert dialled[-1] > 10 * dialled[0]
+
+
+def _greeting_of(name: str) -> Hello:
+    return Hello(VERSION, "subscription-forwarding", name, "n:1", 1, 9, 0, True, None)

@@ -24,14 +24,12 @@ from reknit.core.io import Close, Send
 from reknit.core.links.custody import Custody
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
-from reknit.model.event import Event
+from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
 from reknit.wire.codec import FRAME_BYTES_MAX, encode
 from reknit.wire.messages import Ack, Data, Events, Farewell, Hello, Message
 
 __all__ = ["Arrival", "Link"]
-
-EVENT_OVERHEAD_BYTES = 64
 
 EVENT_BYTES_MAX = FRAME_BYTES_MAX // 2
 """A larger event goes to no neighbour: a frame that the far end does not take would be sent again for ever."""
@@ -92,6 +90,7 @@ class Link:
         self._ack_frames = 0
         self.dial_at: float | None = None
         self._dial_wait = 0.0
+        self._up_at = 0.0
 
     # --- connections
 
@@ -133,14 +132,16 @@ class Link:
         self.greeted = True
         self.hello = hello
         self.peer_incarnation = hello.incarnation
-        self._dial_wait = 0.0
+        self._up_at = self.turn.now
         self._waiting_since = None
-        self.turn.see(Kind.LINK_UP, peer=self.peer)
+        self.turn.tell(Kind.LINK_UP, peer=self.peer)
 
     def lost(self, reason: str) -> None:
         """The connection is gone; the link is not."""
         if self.greeted:
-            self.turn.see(Kind.LINK_DOWN, peer=self.peer, detail=reason)
+            self.turn.tell(Kind.LINK_DOWN, peer=self.peer, detail=reason)
+            if self.turn.now > self._up_at + self.options.dial_s_max:
+                self._dial_wait = 0.0  # it was of some use; one that is cut at once, again and again, is not
         self.conn = None
         self.greeted = False
         self._waiting_since = None
@@ -179,21 +180,17 @@ class Link:
         self._fresh_events = None
         self._fresh_size += size
 
-    def send_event(self, event: Event, custody: Custody) -> None:
+    def send_event(self, event: Event, custody: Custody) -> bool:
         """The frame that carries the event holds its custody.
 
         A frame holds nothing else: events only ever move away from their source, so on a tree no two links wait for
-        each other to settle. Were a frame to hold whatever its turn has caused, they would.
+        each other to settle. Were a frame to hold whatever its turn has caused, they would. False if it was dropped.
         """
-        size = len(event.payload) + len(event.topic) + EVENT_OVERHEAD_BYTES
-        if event.properties or event.attributes or event.derived:
-            size += _attributes_size(event)
+        size = event_bytes(event)
         if self._outbox_bytes + self._fresh_size + size > self.options.outbox_bytes_max:
-            self._drop(event, "outbox full")
-            return
+            return self._drop(event, "outbox full")
         if size > EVENT_BYTES_MAX:
-            self._drop(event, "too large for a frame")
-            return
+            return self._drop(event, "too large for a frame")
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
         if self._fresh_events is None:
@@ -204,10 +201,12 @@ class Link:
         if not self._fresh_custodies or self._fresh_custodies[-1] is not custody:
             self._fresh_custodies.append(custody)
             custody.pending += 1
+        return True
 
-    def _drop(self, event: Event, why: str) -> None:
+    def _drop(self, event: Event, why: str) -> bool:
         self.dropped += 1
         self.turn.see(Kind.DROPPED, peer=self.peer, event=event, detail=why)
+        return False
 
     def flush(self) -> None:
         """Put this turn's messages into a frame, and send it if there is a connection."""
@@ -260,6 +259,7 @@ class Link:
         received = min(received, self._next_seq - 1)
         if received > self._peer_received:
             self._peer_received = received
+            self._dial_wait = 0.0
             self._waiting_since = self.turn.now if self._sent > received else None
         if settled > self._peer_settled:
             self._peer_settled = min(settled, self._peer_received)
@@ -339,7 +339,7 @@ class Link:
             self.give_up_connection(f"silent for {options.silence_s_max:g} s")
         elif self._waiting_since is not None and now >= self._waiting_since + options.progress_s_max:
             why = f"took frames, handled none for {options.progress_s_max:g} s"
-            self.turn.see(Kind.LINK_STALLED, peer=self.peer, detail=why)
+            self.turn.tell(Kind.LINK_STALLED, peer=self.peer, detail=why)
             self.give_up_connection(why)
         else:
             self._due_output(now)
@@ -378,10 +378,6 @@ class Link:
     @property
     def everything_received(self) -> bool:
         return not self._fresh and self._peer_received == self._next_seq - 1
-
-
-def _attributes_size(event: Event) -> int:
-    return len(encode((event.properties, event.attributes, event.derived)))
 
 
 def settle(custody: Custody, turn: Turn) -> None:

@@ -107,7 +107,7 @@ class Links:
         self._former.pop(peer, None)
         self.changed = True
         link.dial_later()
-        self.turn.see(Kind.LINK_ADDED, peer=peer)
+        self.turn.tell(Kind.LINK_ADDED, peer=peer)
         return link
 
     def leave(self, peer: str) -> None:
@@ -327,7 +327,7 @@ class Links:
 
     def deadline(self) -> float | None:
         times = [at for link in self.of.values() if (at := link.deadline()) is not None]
-        if len(self._connections) > len(self.of):
+        if self._connections:
             times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
         return min(times, default=None)
 

@@ -38,6 +38,7 @@ class _Intent:
     wave: Wave | None = None
     give_up_at: float = 0.0
     last: str = ""
+    refused: bool = False
     tries: int = 0
 
 
@@ -66,6 +67,7 @@ class Joins:
         self.options = options
         self.rng = rng
         self.wanted: dict[str, _Intent] = {}
+        self.turned_down: list[str] = []  # configured links that were refused in this turn
         self._answering: _Answering | None = None
 
     def want(self, peer: str, address: str, request: int | None) -> None:
@@ -143,8 +145,25 @@ class Joins:
             intent.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
 
     def _refused(self, intent: _Intent, why: str) -> None:
-        self.turn.see(Kind.REFUSED, peer=intent.peer, detail=why)
-        self._done(intent, why)
+        if why != intent.last:
+            self.turn.tell(Kind.REFUSED, peer=intent.peer, detail=why)
+        if intent.request is not None:
+            self._done(intent, why)
+            return
+        # The configuration wants it: perhaps the network will be another one day. Nobody waits for it meanwhile.
+        self._let_go(intent)
+        intent.last, intent.refused = why, True
+        intent.try_at = self.turn.now + self.options.refused_s
+        self.turned_down.append(intent.peer)
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing is being tried, apart from what has been refused before."""
+        return all(intent.refused and intent.wave is None for intent in self.wanted.values())
+
+    def configured(self) -> dict[str, str]:
+        """The links that the configuration wants and that are not there yet."""
+        return {intent.peer: intent.address for intent in self.wanted.values() if intent.request is None}
 
     def _done(self, intent: _Intent, error: str) -> None:
         self._let_go(intent)

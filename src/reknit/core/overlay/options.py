@@ -18,5 +18,8 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backoff_s_max: float = 1.0
     """A join that collided waits for a random time between these, before it tries again."""
 
+    refused_s: float = 30.0
+    """A configured link that was refused, because of a cycle, say, is tried again after so long."""
+
     leave_s_max: float = 10.0
     """A neighbour that has not answered a leave by then is left on this side only."""

@@ -25,7 +25,7 @@ from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import Leave, Message, Release, Seek, Sought
 
-__all__ = ["Arrived", "Linked", "Overlay", "OverlayEvent", "Unlinked"]
+__all__ = ["Arrived", "Linked", "Overlay", "OverlayEvent", "TurnedDown", "Unlinked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,13 @@ class Unlinked:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedDown:
+    """A configured link that will not be: it would close a cycle, say. It is tried again, slowly."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Arrived:
     """Messages for the layers above."""
 
@@ -52,7 +59,7 @@ class Arrived:
     custody: Custody
 
 
-OverlayEvent: TypeAlias = Linked | Unlinked | Arrived
+OverlayEvent: TypeAlias = Linked | Unlinked | TurnedDown | Arrived
 
 
 @dataclass(slots=True)
@@ -101,7 +108,7 @@ class Overlay:
 
     def _leave(self, peer: str, requests: list[int], heard: bool) -> Iterator[OverlayEvent]:
         self._leaving[peer] = _Leaving(requests, self.turn.now + self.options.leave_s_max, heard)
-        self.turn.see(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
+        self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
         yield Unlinked(peer)
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
@@ -177,7 +184,7 @@ class Overlay:
             yield from self._forget(peer, "left", "")
             return
         self.links.remove(peer, reason)
-        self.turn.see(Kind.LINK_REMOVED, peer=peer, detail=reason)
+        self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
         yield Unlinked(peer)
         yield from self._gone(peer, "")
 
@@ -208,8 +215,10 @@ class Overlay:
     def end_of_turn(self) -> Iterator[OverlayEvent]:
         if self._leaving:
             yield from self._finish_leaving()
+        while self.joins.turned_down:
+            yield TurnedDown(self.joins.turned_down.pop())
 
     @property
     def at_rest(self) -> bool:
         """No change of the tree is under way here."""
-        return not self._leaving and not self.joins.wanted and self.search.locked_by is None
+        return not self._leaving and self.joins.at_rest and self.search.locked_by is None

@@ -21,7 +21,7 @@ __all__ = ["Routing", "Sender", "chunks"]
 
 Sender = Callable[[str, Message], None]
 
-MESSAGE_PATTERNS_MAX = 500
+MESSAGE_PATTERNS_MAX = 64
 """Patterns in one message; more go in several, so that a frame stays within its bound."""
 
 NEIGHBOUR_PATTERNS_MAX = 1_000_000

@@ -21,6 +21,7 @@ class Gate:
         self._missing = dict.fromkeys(expected)
         self._wait_s_max = wait_s_max
         self._until: float | None = None
+        self.late: dict[str, None] = {}  # the gate has opened without them
         self.open = not self._missing  # asked for each event
 
     def may_tell(self, neighbour: str) -> bool:
@@ -29,6 +30,7 @@ class Gate:
     def heard(self, neighbour: str) -> None:
         """It has told all that it wants, or is no neighbour any more."""
         self._missing.pop(neighbour, None)
+        self.late.pop(neighbour, None)
         self.open = not self._missing
 
     @property
@@ -45,6 +47,6 @@ class Gate:
         """Wait no longer: the names that were not heard."""
         if not self._missing or self._until is None or now < self._until:
             return []
-        late, self._missing = list(self._missing), {}
+        self.late, self._missing = self._missing, {}
         self.open = True
-        return late
+        return list(self.late)

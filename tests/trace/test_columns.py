@@ -109,8 +109,8 @@ def replaced(name: str, column: pa.Array) -> pa.Table:
     [
         (to_table([]).drop_columns(["kind", "seq"]), "missing: kind, seq"),
         (replaced("seq", pa.array(["1"])), "column seq is string, not int64"),
-        (replaced("kind", pa.array(["sneezed"]).dictionary_encode()), "sneezed"),
-        (replaced("node", pa.array([None], pa.string()).dictionary_encode()), "column node has no value"),
+        (replaced("kind", pa.array(["sneezed"])), "sneezed"),
+        (replaced("node", pa.array([None], pa.string())), "column node has no value"),
         (replaced("attributes", pa.array(["{"])), "no record can have"),
         (replaced("attributes", pa.array(['{"a":[1]}'])), "no record can have"),
         (replaced("attributes", pa.array(['{"a":{"double":"1"}}'])), "no record can have"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+from reknit.sim.schedule import run_seed
 from reknit.trace.columns import VERSION, schema
 from reknit.trace.records import Kind
+from reknit.trace.store import write_trace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "trace.md").read_text(encoding="utf-8")
 
@@ -23,6 +27,20 @@ def test_the_example_prints_what_the_page_says() -> None:
     printed = PAGE.split("It prints:\n\n```\n")[1].split("```")[0]
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout == printed
+
+
+def test_its_questions_have_answers_in_the_trace_of_a_real_run(tmp_path: Path) -> None:
+    example, trace = tmp_path / "example.py", tmp_path / "trace"
+    example.write_text(PAGE.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    ask = runpy.run_path(str(example))
+    run = run_seed(0)
+    write_trace(run.records, trace)
+    kinds = Counter(record.kind.value for record in run.records)
+    assert {row["kind"]: row["count_all"] for row in ask["count_kinds"](trace)} == kinds
+    sent = {row["node"]: row["size_sum"] for row in ask["sent_bytes"](trace)}
+    assert sent
+    assert all(sent.values())
+    assert ask["longest_delay_s"](trace) > 0.0
 
 
 def test_every_column_is_described_in_its_order() -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow.dataset import dataset
 
 from reknit.model.event import Event
 from reknit.trace import store
@@ -129,3 +130,18 @@ def test_other_readers_open_the_whole_directory_as_one_table(tmp_path: Path) -> 
     table = pq.read_table(tmp_path)
     assert sorted(table["node"].to_pylist()) == ["b 2", "b1", "b1"]
     assert table["topic"].to_pylist() == ["t"] * 3
+
+
+@pytest.mark.parametrize("partitioning", [None, "hive"])
+def test_other_readers_group_sort_and_pick(tmp_path: Path, partitioning: str | None) -> None:
+    write_trace([*seen(2), *seen(1, "b2"), Record(9.0, "", Kind.CALM)], tmp_path)
+    table = dataset(tmp_path, partitioning=partitioning).to_table()
+    assert table.equals(pq.read_table(tmp_path))
+    assert table.sort_by([("node", "descending"), ("time", "ascending")])["node"].to_pylist() == ["b2", "b1", "b1", ""]
+    counted = table.group_by(["node", "kind"]).aggregate([([], "count_all")]).to_pylist()
+    assert {(row["node"], row["kind"]): row["count_all"] for row in counted} == {
+        ("", "calm"): 1,
+        ("b1", "published"): 2,
+        ("b2", "published"): 1,
+    }
+    assert pq.read_table(tmp_path, filters=[("node", "==", "b2")])["time"].to_pylist() == [0.0]

@@ -15,6 +15,9 @@ does not have are written as an object, ``{"float": "nan"}``; nothing else can b
 Time is a float of seconds, the very number that the node saw: in the simulator two moments may be closer than any
 timestamp type can tell. ``order`` rises within what one node wrote, and decides between equal times.
 
+Names are plain strings. Parquet writes each different one once per file anyway, and Arrow's dictionary type would only
+stand in the way of readers: tables with different dictionaries cannot be grouped or put together by all of them.
+
 pyarrow is imported on first use only: a broker without a trace starts without it.
 """
 
@@ -53,8 +56,8 @@ def schema() -> pa.Schema:
     """The columns in their order; docs/trace.md says what each holds."""
     import pyarrow as pa
 
-    name, text, number = pa.dictionary(pa.int32(), pa.string()), pa.string(), pa.int64()
-    always = {"time": pa.float64(), "order": number, "node": name, "kind": name}
+    text, number = pa.string(), pa.int64()
+    always = {"time": pa.float64(), "order": number, "node": text, "kind": text}
     record = {"peer": text, "client": text, "size": number, "detail": text}
     event = {"source": text, "seq": number, "topic": text, "payload_size": number, "qos": pa.int8()}
     event |= {"attributes": text, "properties": text, "derived": text, "content_type": text}
@@ -86,14 +89,9 @@ def _fields() -> list[tuple[str, pa.DataType]]:
 
 
 def _array(values: Sequence[Any] | None, kind: pa.DataType, length: int) -> pa.Array:
-    import numpy as np
     import pyarrow as pa
 
-    if values is None:
-        return pa.nulls(length, kind)
-    if isinstance(values, range):
-        return pa.array(np.arange(values.start, values.stop, values.step), kind)
-    return pa.array(values, kind)
+    return pa.nulls(length, kind) if values is None else pa.array(values, kind)
 
 
 # This is what a trace costs its node: the columns are gathered with C loops (``map`` over ``attrgetter``) where that
@@ -200,9 +198,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
     """A column as Python values: several times as fast as ``to_pylist``, which makes an Arrow object per cell."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(pa.string())
-    elif pa.types.is_integer(column.type):
+    if pa.types.is_integer(column.type):
         column = column.fill_null(0)  # numpy has no missing integers; that there is none, the topic says
     values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return values

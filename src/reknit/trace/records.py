@@ -28,7 +28,7 @@ class Kind(StrEnum):
     ROUTE_ADDED = "route_added"  # peer, pattern: the table now sends events of pattern to peer
     ROUTE_REMOVED = "route_removed"  # peer, pattern
     PUBLISHED = "published"  # client, event: accepted here, and stamped
-    FORWARDED = "forwarded"  # peer, event
+    FORWARDED = "forwarded"  # peer, event, size = the event's bytes as the link's outbox counts them
     DELIVERED = "delivered"  # client, event
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
     SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here

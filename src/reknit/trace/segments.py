@@ -3,9 +3,10 @@
 Owns: names of files and directories, and how one segment is written whole or not at all. Must not know: when a
 segment is due (see ``store``).
 
-A directory holds one subdirectory for each node that wrote, ``node=NAME``, and that holds numbered Parquet files. The
-form ``key=value`` is the one that Spark, DuckDB and pyarrow read as a column, so a reader of many nodes opens only
-what it asks for. A name is percent-escaped, which those readers undo.
+A directory holds one subdirectory for each node that wrote, ``node-NAME``, and that holds numbered Parquet files. A
+name is percent-escaped. It is not of the form ``key=value``, from which many readers make a column: there is a column
+``node`` in each file, and readers do not agree on what to do with two. Nor is one needed to open only what is asked
+for, since each file's statistics say whose it is.
 
 A segment is written under a temporary name that readers pass over, and then renamed; so nobody ever sees half of one,
 and a process that is killed leaves at most a temporary file. A number is taken by creating the temporary file, which
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["last_number", "name_of", "node_directory", "read_segment", "segments_of", "write_segment"]
 
+_PREFIX = "node-"
 _NAME_BYTES_MAX = 250
 _SEGMENT = re.compile(r"segment-([0-9]{8,18})\.parquet")
 
 
 def node_directory(directory: Path, node: str) -> Path:
     """Where the segments of ``node`` lie."""
-    name = f"node={quote(node, safe='')}"
+    name = f"{_PREFIX}{quote(node, safe='')}"
     if len(name) > _NAME_BYTES_MAX:
         raise BadTrace(f"a node's name of {len(node)} characters is too long for a directory: {node[:40]!r}...")
     return directory / name
@@ -42,7 +44,7 @@ def node_directory(directory: Path, node: str) -> Path:
 
 def name_of(node_dir: Path) -> str:
     """The node whose directory it is."""
-    return unquote(node_dir.name.removeprefix("node="))
+    return unquote(node_dir.name.removeprefix(_PREFIX))
 
 
 def segments_of(node_dir: Path) -> list[Path]:

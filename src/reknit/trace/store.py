@@ -52,7 +52,7 @@ def read_trace(directory: Path | str, *, strict: bool = True) -> list[Record]:
     segment is skipped, and a record of kind ``untraced`` stands in its place.
     """
     root = Path(directory)
-    homes = sorted(root.glob("node=*")) if root.is_dir() else []
+    homes = sorted(root.glob("node-*")) if root.is_dir() else []
     if not homes:
         raise BadTrace(f"{root}: there is no trace")
     return [

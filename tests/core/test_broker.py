@@ -307,7 +307,16 @@ def test_events_that_go_on_without_a_neighbours_table_are_seen() -> None:
 def test_the_next_life_also_begins_with_those_that_this_one_has_not_found() -> None:
     desk = Desk("m", dials={"n": "n:1"}, founded=False)
     desk.linked("m", 1)
-    assert [each.neighbours for each in desk.all(Remember)][-1] == {"m": "", "n": "n:1"}
+    last = desk.all(Remember)[-1]
+    assert (last.neighbours, last.wanted) == ({"m": ""}, {"n": "n:1"})
+
+
+def test_the_links_of_the_life_before_need_no_search() -> None:
+    broker = Broker("b", 2, BrokerOptions(), random.Random(1), {"m": "m:1", "n": ""}, "b:1", {"n": "n:1"})
+    effects = broker.handle(Due(), 0.0)
+    assert sorted(broker.table()["neighbours"]) == ["n"]
+    assert sorted(broker.table()["wanted_links"]) == ["m"]
+    assert [each for each in effects if isinstance(each, Dial)] == []  # m may be behind n, which has to be asked first
 
 
 def test_a_configured_link_that_is_refused_holds_no_events_and_is_tried_again() -> None:

@@ -79,7 +79,7 @@ def test_links_that_are_added_and_removed_are_remembered_by_the_next_life() -> N
     cluster.crash("b1")
     cluster.start("b1")
     assert cluster.settle(30.0)
-    assert list(cluster.nodes["b1"].neighbours) == ["b3"]
+    assert list(cluster.nodes["b1"].links) == ["b3"]
     broker = cluster.nodes["b1"].broker
     assert broker is not None
     assert list(broker.table()["neighbours"]) == ["b3"]

@@ -89,12 +89,17 @@ class Broker:
         rng: random.Random,
         neighbours: Mapping[str, str] | None = None,
         address: str = "",
+        links: Mapping[str, str] | None = None,
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
-        ``address``: where others can dial this one; they are told, so that either end can mend a link.
+        ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
+        neighbours of the life before, as ``Remember`` gave them; they need no search, for the other ends still hold them.
         """
-        neighbours = neighbours or {}
+        founded = dict(links or {})
+        wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
+        if options.founded:
+            founded, wanted = founded | wanted, {}
         self.name = name
         self.options = options
         self.source = f"{name}.{incarnation:x}"
@@ -102,7 +107,7 @@ class Broker:
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
-        self.gate = Gate(neighbours, options.gate_s_max)
+        self.gate = Gate([*founded, *wanted], options.gate_s_max)
         self._clients: dict[str, None] = {}
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._held: deque[tuple[Event, str, Custody]] = deque()
@@ -124,7 +129,7 @@ class Broker:
             AddLink: lambda each: self.overlay.add(each.peer, each.address, each.request),
             RemoveLink: lambda each: self._on_overlay_events(self.overlay.remove(each.peer, each.request)),
         }
-        self._begin_with: Mapping[str, str] | None = neighbours
+        self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
     # --- the door
 
@@ -133,7 +138,7 @@ class Broker:
         turn.now = now
         turn.effects = []
         if self._begin_with is not None:
-            self._begin(self._begin_with)
+            self._begin(*self._begin_with)
         self._handlers[type(given)](given)
         if self.links.of or self.links.changed or self.overlay.joins.wanted:
             self._end_turn()
@@ -150,28 +155,26 @@ class Broker:
                 at = other
         return at
 
-    def _begin(self, neighbours: Mapping[str, str]) -> None:
+    def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
         self.turn.tell(Kind.STARTED, detail=self.source)
         self.gate.start(self.turn.now)
-        if self.options.founded:
-            self.overlay.found(neighbours)
-        else:
-            for peer, address in neighbours.items():
-                if address:
-                    self.overlay.add(peer, address, None)
+        self.overlay.found(founded)
+        for peer, address in wanted.items():
+            if address:
+                self.overlay.add(peer, address, None)
 
     def _end_turn(self) -> None:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.links.changed:
             self.links.changed = False
-            self.turn.effects.insert(0, Remember(self._remembered()))
+            self.turn.effects.insert(0, self._remembered())
         self.links.flush()
 
-    def _remembered(self) -> dict[str, str]:
-        """Whom the next life should begin with: also those that this one has not yet found."""
-        expected = dict.fromkeys(self.gate.missing, "") | dict.fromkeys(self.gate.late, "")
-        return expected | self.overlay.joins.configured() | self.links.remembered()
+    def _remembered(self) -> Remember:
+        neighbours = self.links.remembered()
+        expected = dict.fromkeys([*self.gate.missing, *self.gate.late], "") | self.overlay.joins.configured()
+        return Remember(neighbours, {name: at for name, at in expected.items() if name not in self.links.of})
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""

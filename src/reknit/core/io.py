@@ -181,9 +181,13 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 
 
 class Remember(msgspec.Struct, frozen=True, gc=False):
-    """Keep this, and give it to the next life of this broker: its neighbours, and their addresses where known."""
+    """Keep this, and give it to the next life of this broker: names, with addresses where they are known.
+
+    ``neighbours`` are its links, which the other ends hold too; ``wanted`` it was to be linked with, and is not yet.
+    """
 
     neighbours: dict[str, str]
+    wanted: dict[str, str]
 
 
 Effect: TypeAlias = Remember | Send | Close | Dial | Deliver | Observe | Reply

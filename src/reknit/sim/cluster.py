@@ -52,7 +52,8 @@ class Runaway(Exception):
 @dataclass(slots=True)
 class Node:
     name: str
-    neighbours: dict[str, str]  # what it remembers from one life to the next
+    neighbours: dict[str, str]  # to be linked with
+    links: dict[str, str] = field(default_factory=dict)  # what it remembers from the life before
     broker: Broker | None = None
     incarnation: int = 0
     paused: bool = False
@@ -95,7 +96,7 @@ class Cluster:
         node = self.nodes[name]
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
-        node.broker = Broker(name, node.incarnation, self.options, rng, dict(node.neighbours), name)
+        node.broker = Broker(name, node.incarnation, self.options, rng, dict(node.neighbours), name, dict(node.links))
         node.paused, node.alarm = False, None
         node.inbox.clear()
         self.give(name, Due())
@@ -159,8 +160,8 @@ class Cluster:
                 self.network.dial(name, peer)
             case Reply(request=request, error=error):
                 self.replies[request] = error
-            case Remember(neighbours=neighbours):
-                self.nodes[name].neighbours = neighbours
+            case Remember(neighbours=links, wanted=wanted):
+                self.nodes[name].links, self.nodes[name].neighbours = links, wanted
 
     def _set_alarm(self, node: Node, broker: Broker) -> None:
         at = broker.deadline()

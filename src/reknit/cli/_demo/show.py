@@ -141,8 +141,8 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     if away.clients:
         line(
             f"{outcome.killed}'s own clients ({' '.join(away.clients)}) lost their sessions, which live in memory: "
-            f"they"
-            f" missed {away.missed:,} events, and {away.open} of their publications have an open outcome"
+            f"they missed {away.missed:,} events; publications of theirs that were under way, and of which they "
+            f"cannot know whether they were taken: {away.open}"
         )
     delay = outcome.delay_s
     half, most = delay["half"] * 1e3, delay["most"] * 1e3
@@ -159,9 +159,10 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
 def _print_links(outcome: Outcome, line: Callable[[str], None]) -> None:
     traffic = outcome.traffic
     line(
-        f"traffic: {traffic.events:,} events went over {traffic.forwarded:,} links; "
-        f"flooding would take {traffic.flooded:,}: {traffic.saved:.0%} saved"
+        f"traffic: {traffic.events:,} of {outcome.clients.events:,} events crossed links {traffic.forwarded:,} times; "
+        f"with flooding {traffic.flooded:,} times: {traffic.saved:.0%} saved"
     )
+    line(f"  (not counted: events around the failure, since {outcome.killed} took its last records of them with it)")
     for link, count in traffic.links.items():
         line(f"  {link}  {count:,} events, {count / max(traffic.events, 1):.0%} of all")
 

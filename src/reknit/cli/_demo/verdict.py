@@ -203,11 +203,11 @@ class Traffic(msgspec.Struct):
 
     events: int
     forwarded: int
-    """Times that an event went over a link."""
+    """Times that an event crossed a link."""
     flooded: int
     """The same, were each event sent to every broker."""
     links: dict[str, int]
-    """By link, the events that went over it."""
+    """By link, the events that crossed it."""
 
     @property
     def saved(self) -> float:

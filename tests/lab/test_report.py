@@ -22,6 +22,12 @@ def test_reports_are_found_in_the_order_of_their_ids(tmp_path: Path) -> None:
     assert read_report(tmp_path / "x" / "report.json").seconds == 1.3
 
 
+def test_parameters_are_in_order_whatever_the_order_of_the_points() -> None:
+    taken = [{"throws": 16, "coin": "fair"}, {"throws": 4, "coin": "bent"}, {"throws": 9.5, "coin": "fair"}]
+    report = make_report(COINS, reduce(ROWS), Scale.QUICK, taken, 1, "abc", 1.26)
+    assert list(report.parameters.items()) == [("coin", ["bent", "fair"]), ("throws", [4, 9.5, 16])]
+
+
 def _fields(report: object) -> dict[str, object]:
     return {name: getattr(report, name) for name in report.__struct_fields__}  # type: ignore[attr-defined]
 

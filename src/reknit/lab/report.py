@@ -34,7 +34,7 @@ class Report(msgspec.Struct, frozen=True):
     commit: str
     scale: Scale
     parameters: dict[str, list[Cell]]
-    """The values that each parameter took."""
+    """The values that each parameter took, in rising order."""
     seconds: float
     """How long it took, by the clock on the wall."""
 
@@ -69,7 +69,12 @@ def _values(points: list[Point]) -> dict[str, list[Cell]]:
     for point in points:
         for name, value in point.items():
             values.setdefault(name, {})[value] = None
-    return {name: list(each) for name, each in values.items()}
+    return {name: sorted(values[name], key=_rank) for name in sorted(values)}
+
+
+def _rank(value: Cell) -> tuple[bool, float, str]:
+    """Numbers by size, then texts."""
+    return (True, 0.0, value) if isinstance(value, str) else (False, value, "")
 
 
 def write_report(report: Report, path: Path) -> None:

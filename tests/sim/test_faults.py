@@ -55,6 +55,41 @@ def test_after_healing_nothing_more_happens() -> None:
     assert counts == {}
 
 
+def _reaches(cluster: Cluster, one: str, other: str) -> bool:
+    return not cluster.network._cut(one, other)
+
+
+def test_the_end_of_a_cut_heals_no_other() -> None:
+    cluster = _cluster()
+    faults = Faults(cluster, FaultOptions(partitions=1.0), random.Random(3), {})
+    spans = iter((1.0, 2.0, 3.0))
+    faults._span = lambda: next(spans)  # type: ignore[method-assign]
+    faults._cut(("b1", "b2"), ("b2", "b1"))
+    faults._cut(("b2", "b3"))
+    faults._cut(("b1", "b2"))
+    pairs = (("b1", "b2"), ("b2", "b1"), ("b2", "b3"), ("b3", "b2"))
+    start, seen = cluster.kernel.now, []
+    for passed in (0.5, 1.5, 2.5, 3.5):
+        cluster.kernel.run(until=start + passed)
+        seen.append([_reaches(cluster, *pair) for pair in pairs])
+    assert seen == [
+        [False, False, False, True],
+        [False, True, False, True],
+        [False, True, True, True],
+        [True, True, True, True],
+    ]
+
+
+def test_a_cut_that_ends_after_all_was_healed_leaves_the_next_round_alone() -> None:
+    cluster = _cluster()
+    first = Faults(cluster, FaultOptions(), random.Random(3), {})
+    first._cut(("b1", "b2"))
+    first.heal()
+    cluster.network.cut("b1", "b2")
+    cluster.kernel.run(until=cluster.kernel.now + 10.0)
+    assert not _reaches(cluster, "b1", "b2")
+
+
 def test_without_options_nothing_happens() -> None:
     cluster = _cluster()
     waiting = len(cluster.kernel)

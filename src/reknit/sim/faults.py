@@ -41,6 +41,7 @@ class Faults:
         self.rng = rng
         self.counts = counts
         self._active = True
+        self._cuts: dict[tuple[str, str], int] = {}  # by direction: how many cuts there are now
 
     def schedule(self, span_s: float) -> None:
         """Draw the faults of the next ``span_s`` seconds."""
@@ -93,22 +94,31 @@ class Faults:
         pair = self._neighbours()
         if pair is None:
             return False
-        one, other = pair
-        self.cluster.network.cut(one, other)
-        self.cluster.network.cut(other, one)
-        self.cluster.kernel.after(self._span(), self._end_cuts)
+        self._cut(pair, pair[::-1])
         return True
 
     def _asymmetric(self) -> bool:
         pair = self._neighbours()
         if pair is None:
             return False
-        self.cluster.network.cut(*pair)
-        self.cluster.kernel.after(self._span(), self._end_cuts)
+        self._cut(pair)
         return True
 
-    def _end_cuts(self) -> None:
-        self.cluster.network.heal()
+    def _cut(self, *directions: tuple[str, str]) -> None:
+        for each in directions:
+            self.cluster.network.cut(*each)
+            self._cuts[each] = self._cuts.get(each, 0) + 1
+        self.cluster.kernel.after(self._span(), self._end_cut, directions)
+
+    def _end_cut(self, directions: tuple[tuple[str, str], ...]) -> None:
+        """Where cuts overlap, the last to end heals."""
+        if not self._active:
+            return  # all is healed, and what is cut off now is another hand's
+        for each in directions:
+            self._cuts[each] -= 1
+        over = [each for each in directions if not self._cuts[each]]
+        if over:
+            self.cluster.network.heal(*over)
 
     def _crash(self) -> bool:
         name = self.rng.choice(list(self.cluster.nodes))

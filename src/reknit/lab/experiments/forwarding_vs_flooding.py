@@ -271,9 +271,8 @@ def _curve(rows: Rows, column: str) -> dict[float, Estimate]:
 
 
 def _draw_messages(axes: Any, rows: Rows) -> None:
-    plot.dress(
-        axes, "Messages that an event costs", "density: share of brokers with a subscriber", "messages per event"
-    )
+    shares = f"{DENSITY} (at least one broker)"
+    plot.dress(axes, "Messages that an event costs", shares, "messages per event")
     sizes = sorted({int(row["brokers"]) for row in rows})
     for size, colour in zip(sizes, plot.shades(len(sizes)), strict=True):
         some = [row for row in rows if row["brokers"] == size]
@@ -294,7 +293,7 @@ def _explain_lines(axes: Any) -> None:
     handles = [
         Line2D([], [], color=plot.INK, linestyle=(0, (4, 2)), label="flooding"),
         Line2D([], [], color=plot.INK, marker="o", markersize=4.5, linewidth=1.8, label="subscription forwarding"),
-        Line2D([], [], color=plot.INK, **_BROAD, label="ideal: the smallest subtree"),
+        Line2D([], [], color=plot.INK, **_BROAD, label="smallest subtree"),
     ]
     axes.legend(handles=handles, frameon=False, fontsize=9, loc="lower left")
 

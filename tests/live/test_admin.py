@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 
 from reknit.client import connect
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
@@ -87,5 +88,48 @@ def test_bad_requests_are_answered_and_change_nothing(plan: Callable[..., Broker
                 assert (answer.status_code, bool(answer.json()["error"])) == (400, True)
             assert (await http.put("/links")).status_code == 405
             assert (await http.get("/topology")).json()["neighbours"] == {}
+
+    asyncio.run(run())
+
+
+def test_its_paths_are_listed_and_each_is_there(plan: Callable[..., BrokerPlan]) -> None:
+    async def run() -> None:
+        async with broker_running(plan()) as broker, door(broker) as http:
+            paths = (await http.get("/")).json()["paths"]
+            assert len(paths) == 7
+            for each in paths:
+                method, path = each.split()
+                assert (await http.request(method, path)).status_code not in (404, 405), each
+
+    asyncio.run(run())
+
+
+def test_what_is_no_http_is_counted_and_not_logged(
+    plan: Callable[..., BrokerPlan], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        async with broker_running(plan()) as broker, door(broker) as http:
+            assert broker.admin is not None
+            reader, writer = await asyncio.open_connection(*broker.admin)
+            writer.write(b"\x00\x01garbage\r\n\r\n")
+            assert b"400" in await reader.readline()
+            writer.close()
+            assert (await http.get("/counters")).json()["shell"]["admin_garbage"] == 1
+
+    asyncio.run(run())
+    assert caplog.records == []
+
+
+def test_why_a_link_is_down_and_whom_a_broker_waits_for(plan: Callable[..., BrokerPlan], until: Any) -> None:
+    async def run() -> None:
+        async with broker_running(plan("b1", {"b0": "127.0.0.1:1"})) as b1, door(b1) as http:
+            async with broker_running(plan("b2", {"b1": str(b1.listen)})):
+                await until(lambda: b1.driver.neighbours().get("b2", {}).get("up", False))
+            await until(lambda: not b1.driver.neighbours()["b2"]["up"])
+            about = (await http.get("/topology")).json()
+            assert about["neighbours"]["b2"]["last"]
+            assert about["waiting_for"]["b0"] == "127.0.0.1:1: Connection refused"
+            counted = (await http.get("/counters")).json()["neighbours"]["b2"]
+            assert (counted["ups"], counted["downs"]) == (1, 1)
 
     asyncio.run(run())

@@ -14,6 +14,7 @@ from reknit.core import io
 from reknit.live.config import Bounds
 from reknit.live.driver import Driver
 from reknit.live.framing import frame_head
+from reknit.live.journal import Journal
 from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
@@ -354,3 +355,55 @@ def test_at_the_end_what_was_written_leaves_and_the_core_is_not_told() -> None:
         assert stage.broker.seen == before
 
     on_stage(play, trace=sink)
+
+
+def test_news_of_links_are_told_and_counted_with_and_without_a_trace() -> None:
+    def records() -> list[Record]:
+        return [Record(1.0, "b1", Kind.LINK_DOWN, peer="b2", detail="gone"), Record(1.0, "b1", Kind.STARTED)]
+
+    for sink in (None, Sink()):
+        said: list[str] = []
+
+        async def play(stage: Stage) -> None:
+            stage.broker.answers[io.Due] = [io.Observe(records())]
+            stage.driver.start()
+            assert stage.driver.journal.neighbours["b2"].downs == 1
+
+        on_stage(play, trace=sink, journal=Journal(said.append))
+        assert said == ["link to b2 is down: gone"]
+        if sink is not None:
+            assert [each.kind for each in sink.records] == [Kind.LINK_DOWN, Kind.STARTED]
+
+
+def test_why_the_core_closes_a_connection_is_told() -> None:
+    said: list[str] = []
+
+    async def play(stage: Stage) -> None:
+        link, _ = stage.link()
+        stage.broker.answers[io.Received] = [io.Close(link.conn, "speaks version 9, not 1")]
+        link.data_received(frame_head(b"x") + b"x")
+        other, _ = stage.link()
+        other.data_received(b"GET / HTTP/1.1")
+
+    on_stage(play, journal=Journal(said.append))
+    assert said[0] == "closed a connection with somewhere: speaks version 9, not 1"
+    assert said[1].startswith("closed a connection with somewhere: a frame of ")
+
+
+def test_what_is_to_be_remembered_is_kept_and_a_full_disk_is_told_and_counted() -> None:
+    said: list[str] = []
+    kept: list[tuple[dict[str, str], dict[str, str]]] = []
+
+    def keep(links: dict[str, str], wanted: dict[str, str]) -> None:
+        if kept:
+            raise OSError("no space")
+        kept.append((links, wanted))
+
+    async def play(stage: Stage) -> None:
+        stage.broker.answers[io.Due] = [io.Remember({"b2": "h:1"}, {"b3": ""})] * 2
+        stage.driver.start()
+        assert stage.driver.counters.memory_failures == 1
+
+    on_stage(play, journal=Journal(said.append), memory=keep)
+    assert kept == [({"b2": "h:1"}, {"b3": ""})]
+    assert said == ["the neighbours could not be written down: no space"]

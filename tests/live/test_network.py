@@ -73,6 +73,8 @@ def test_a_network_lives_heals_and_ends(plan: NetworkPlan, tmp_path: Path, until
             await until(lambda: linked(victim.admin, ["b1"]))
             assert read_state(tmp_path).broker("b3").pid != victim.pid
             assert any("b3: ended with code -9; restarting" in line for line in said)
+            await until(lambda: "b3 is back" in said)
+            assert any(line.startswith("b1: ") and "link to b3 is down" in line for line in said)
 
             where = [parse_address(state.broker(name).mqtt) for name in ("b2", "b3")]
             async with connect(*where[0]) as b2, connect(*where[1]) as b3, b3.subscribe("t") as events:
@@ -84,6 +86,7 @@ def test_a_network_lives_heals_and_ends(plan: NetworkPlan, tmp_path: Path, until
             return [broker.pid for broker in network.state.brokers]
 
     pids = asyncio.run(run())
+    assert not any(line.endswith("ended") for line in said)
     assert all(gone(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
 

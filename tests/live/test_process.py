@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -54,6 +56,11 @@ class Started:
         return self.process.returncode, said.decode()
 
 
+def told(said: str) -> list[str]:
+    """The lines without their time."""
+    return [line.partition(" ")[2] for line in said.splitlines()]
+
+
 @pytest.fixture
 def started() -> Iterator[list[Started]]:
     all_started: list[Started] = []
@@ -69,7 +76,9 @@ def test_a_signal_ends_it_cleanly(ports: list[int], started: list[Started], numb
     started.append(broker := Started(ports))
     broker.until_ready()
     os.kill(broker.process.pid, number)
-    assert broker.end() == (0, "")
+    code, said = broker.end()
+    where = ", ".join(f"{what} {HERE}:{port}" for what, port in zip(("mqtt", "links", "operators"), ports, strict=True))
+    assert (code, told(said)) == (0, [f"listening: {where}", "ready", "ended"])
 
 
 def test_it_ends_with_whoever_holds_its_input_if_it_was_told_so(ports: list[int], started: list[Started]) -> None:
@@ -78,7 +87,7 @@ def test_it_ends_with_whoever_holds_its_input_if_it_was_told_so(ports: list[int]
     assert broker.process.stdin is not None
     broker.process.stdin.close()
     broker.process.stdin = None
-    assert broker.end() == (0, "")
+    assert broker.end()[0] == 0
 
 
 def test_a_taken_port_is_one_clear_line_and_exit_code_2(ports: list[int], started: list[Started]) -> None:
@@ -97,7 +106,7 @@ def test_the_trace_is_written_when_it_ends(ports: list[int], started: list[Start
     before = time.time()
     broker.until_ready()
     broker.process.terminate()
-    assert broker.end() == (0, "")
+    assert broker.end()[0] == 0
     records = read_trace(tmp_path)
     assert records[0].kind is Kind.STARTED
     assert before <= records[0].time <= time.time()
@@ -117,3 +126,43 @@ def test_a_trace_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"trace: .*Not a directory|trace: .*File exists"):
         asyncio.run(run())
+
+
+def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, until: Any) -> None:
+    anywhere = Address(HERE, 0)
+    state = tmp_path / "b1.state"
+    first, second = list[str](), list[str]()
+
+    async def run() -> None:
+        async with broker_running(BrokerPlan("b2", anywhere, anywhere)) as b2:
+            begin = BrokerPlan("b1", anywhere, anywhere, state=state)
+            async with broker_running(begin, first.append) as b1:
+                assert not state.exists()
+                assert await b1.driver.add_link("b2", str(b2.listen)) == ""
+                await until(lambda: b1.driver.neighbours().get("b2", {}).get("up", False))
+            again = BrokerPlan("b1", anywhere, anywhere, state=state, neighbours={"b3": ""})
+            async with broker_running(again, second.append) as b1:
+                await until(lambda: "ready" in second)
+                assert list(b1.driver.neighbours()) == ["b2"]
+                assert await b1.driver.remove_link("b2") == ""
+        assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}}
+
+    asyncio.run(run())
+    assert [line for line in first if "b2" in line][:2] == ["link to b2 added", "link to b2 is up"]
+    assert second[0] == f"the neighbours are those of {state}: b2"
+    assert second[1].startswith("not among them, so not linked: b3")
+    assert "link to b2 removed: left" in second
+
+
+def test_a_neighbour_that_is_not_there_is_waited_for_and_said_once(until: Any) -> None:
+    anywhere = Address(HERE, 0)
+    said: list[str] = []
+
+    async def run() -> None:
+        plan = BrokerPlan("b1", anywhere, anywhere, neighbours={"b0": f"{HERE}:1"})
+        async with broker_running(plan, said.append) as b1:
+            await until(lambda: b1.driver.waiting()["b0"] == f"{HERE}:1: Connection refused")
+            assert "waiting for b0" in said
+            assert said.count(f"waiting for b0: {HERE}:1: Connection refused") == 1
+
+    asyncio.run(run())

@@ -18,13 +18,14 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
-from reknit.live.driver import Driver
+from reknit.live.driver import Counters, Driver
 from reknit.live.errors import ConfigError
 
-__all__ = ["About", "AdminServer", "admin_app"]
+__all__ = ["PATHS", "About", "AdminServer", "admin_app"]
 
 BODY_BYTES_MAX = 64 << 10
 CLOSE_S_MAX = 1
@@ -57,6 +58,7 @@ def admin_app(driver: Driver, about: About) -> Starlette:
     admin = _Admin(driver, about)
     return Starlette(
         routes=[
+            Route("/", admin.paths),
             Route("/healthz", admin.health),
             Route("/readyz", admin.readiness),
             Route("/topology", admin.topology),
@@ -68,10 +70,24 @@ def admin_app(driver: Driver, about: About) -> Starlette:
     )
 
 
+PATHS = {
+    "GET /healthz": "whether the process lives",
+    "GET /readyz": "200 once it waits for nobody, else 503, and for whom it waits",
+    "GET /topology": "who it is, its addresses, its neighbours and what went wrong with them last",
+    "GET /table": "its routing table and its clients",
+    "GET /counters": "what it has counted",
+    "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
+    "DELETE /links/NAME": "leave this neighbour",
+}
+
+
 class _Admin:
     def __init__(self, driver: Driver, about: About) -> None:
         self._driver = driver
         self._about = about
+
+    async def paths(self, request: Request) -> Response:
+        return Json({"name": self._about.name, "paths": PATHS})
 
     async def health(self, request: Request) -> Response:
         return Json({"name": self._about.name, "alive": True})
@@ -83,7 +99,8 @@ class _Admin:
         return Json(body, status_code=503 if waiting else 200)
 
     async def topology(self, request: Request) -> Response:
-        return Json({**msgspec.to_builtins(self._about), "neighbours": self._driver.neighbours()})
+        about, driver = msgspec.to_builtins(self._about), self._driver
+        return Json({**about, "neighbours": driver.neighbours(), "waiting_for": driver.waiting()})
 
     async def table(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.table()})
@@ -128,12 +145,28 @@ class _Server(uvicorn.Server):
         yield
 
 
+def _counting(counters: Counters) -> type[asyncio.Protocol]:
+    class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # whichever parser is installed
+        def send_400_response(self, msg: str) -> None:
+            counters.admin_garbage += 1
+            super().send_400_response(msg)
+
+    return CountingProtocol
+
+
 class AdminServer:
     """Serves an app on a socket that listens already, as a task of the running loop."""
 
-    def __init__(self, app: Starlette, sock: socket.socket) -> None:
+    def __init__(self, app: Starlette, sock: socket.socket, counters: Counters) -> None:
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=CLOSE_S_MAX
+            app,
+            http=_counting(counters),
+            log_config=None,
+            log_level="error",  # what strangers send is counted, and no news
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=CLOSE_S_MAX,
         )
         self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))

@@ -33,6 +33,7 @@ __all__ = [
     "MqttSection",
     "NetworkFile",
     "NetworkSection",
+    "OwnSection",
     "Settings",
     "TraceSection",
     "check_name",
@@ -109,8 +110,15 @@ class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     admin: str = ""
 
 
+class OwnSection(BrokerSection, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``[broker]`` in a broker's own file."""
+
+    state: str = ""
+    """Where the neighbours are kept for the next life; nowhere if it is empty."""
+
+
 class BrokerFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    broker: BrokerSection = BrokerSection()
+    broker: OwnSection = OwnSection()
     neighbours: dict[str, str] = {}
     """Name to address; the empty address means that the neighbour dials."""
 

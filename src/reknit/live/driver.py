@@ -1,7 +1,7 @@
 """The live shell: one broker and one MQTT door on one asyncio loop.
 
 Owns: turning what sockets bring into inputs, performing the effects in their order, the one alarm, and the trace's
-clock. Must not know: what a frame or a packet means, how a route is found.
+clock. Must not know: what a frame or a packet means, how a route is found, or what is news (see ``journal``).
 
 Everything happens in *turns*. A turn begins with one read, one alarm or one operator's command; it feeds the core,
 collects what is to be sent, and ends by writing to each socket once. So a burst of a thousand events to one client is
@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -43,6 +43,7 @@ from reknit.core.io import (
 )
 from reknit.live.config import Bounds
 from reknit.live.framing import frame_head
+from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.trace.records import Record
@@ -95,6 +96,10 @@ class Counters(msgspec.Struct):
     """Connections that the core did not want any longer: garbage, silence, a stranger, a doubled link."""
     failures: int = 0
     """Exceptions that nothing else had handled: each one is a bug, and is logged."""
+    memory_failures: int = 0
+    """Times that the neighbours could not be written down."""
+    admin_garbage: int = 0
+    """Requests at the operators' door that were no HTTP."""
     turns: int = 0
     writes: int = 0
 
@@ -109,17 +114,22 @@ class Driver:
         *,
         bounds: Bounds | None = None,
         trace: RecordSink | None = None,
+        journal: Journal | None = None,
+        memory: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
+        """``memory`` keeps the neighbours for the next life of this broker; its ``OSError`` is told and counted."""
         self.broker = broker
         self.door = door
+        self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
         self.counters = Counters()
         self.loop = asyncio.get_running_loop()
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self._trace = trace
+        self._memory = memory
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self._wall_offset = max(wall() - clock() for _ in range(5))
@@ -128,7 +138,7 @@ class Driver:
         self._replies: dict[int, asyncio.Future[str]] = {}
         self._dials: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
-        self._closing: list[int] = []
+        self._closing: dict[int, str] = {}
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = float("inf")
         self._look: asyncio.TimerHandle | None = None
@@ -262,19 +272,35 @@ class Driver:
         """The neighbours without which this broker is not ready. Asked often, so it looks at no table."""
         broker = self.broker
         down = [name for name, link in broker.links.of.items() if not link.greeted]
-        wanted = [each.peer for each in broker.overlay.joins.wanted.values()]
+        wanted = [each.peer for each in broker.overlay.joins.wanted.values() if not each.refused]
         return sorted({*down, *wanted, *broker.gate.missing})
 
     def neighbours(self) -> dict[str, dict[str, Any]]:
-        """Each neighbour, and how its link is."""
-        links = sorted(self.broker.links.of.items())
-        return {name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes} for name, link in links}
+        """Each neighbour, how its link is, and what went wrong with it last."""
+        return {
+            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "last": self._last(name)}
+            for name, link in sorted(self.broker.links.of.items())
+        }
+
+    def waiting(self) -> dict[str, str]:
+        """Those that this broker is to be linked with and is not, and what went wrong with each last."""
+        refused = [each.peer for each in self.broker.overlay.joins.wanted.values() if each.refused]
+        return {name: self._last(name) for name in sorted({*self.waiting_for(), *refused})}
+
+    def _last(self, name: str) -> str:
+        seen = self.journal.neighbours.get(name)
+        return seen.last if seen is not None else ""
 
     def count(self) -> dict[str, Any]:
         """All counters, by who counts."""
         shell = {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)}
-        core = {"malformed_frames": self.broker.links.malformed}
-        counted = {"shell": shell, "mqtt": msgspec.to_builtins(self.door.counters), "core": core}
+        core = {"malformed_frames": self.broker.links.malformed, "unrouted": self.broker.unrouted}
+        counted = {
+            "shell": shell,
+            "mqtt": msgspec.to_builtins(self.door.counters),
+            "core": core,
+            "neighbours": msgspec.to_builtins(self.journal.neighbours),
+        }
         if self._trace is not None:
             counted["trace"] = {"written": self._trace.written, "dropped": self._trace.dropped}
         return counted
@@ -308,14 +334,14 @@ class Driver:
         match effect:
             case Observe(records):
                 self._observe(records)
-            case Close(conn):
-                self._closing.append(conn)
+            case Close(conn, reason):
+                self._closing[conn] = reason
             case Dial(peer, address):
                 self._dial(peer, address)
             case Reply(request, error):
                 self._reply(request, error)
-            case Remember():
-                pass  # ``reknit up`` asks the living neighbours, who know it better than a file would
+            case Remember(neighbours, wanted):
+                self._remember(neighbours, wanted)
 
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""
@@ -344,18 +370,30 @@ class Driver:
                 self.counters.writes += 1
 
     def _close_links(self) -> None:
-        closing, self._closing = self._closing, []
-        for conn in closing:
+        closing, self._closing = self._closing, {}
+        for conn, reason in closing.items():
             if (link := self.links.pop(conn, None)) is not None:
                 self.counters.links_closed += 1
+                self.journal.closed(link.peer or link.host, reason)
                 link.close()
 
     def _observe(self, records: list[Record]) -> None:
-        if self._trace is None:
-            return
+        """News of links come even without a trace; everything else only for it."""
         for record in records:
+            if record.kind in NEWS:
+                self.journal.note(record)
             record.time += self._wall_offset
-        self._trace.append(records)
+        if self._trace is not None:
+            self._trace.append(records)
+
+    def _remember(self, neighbours: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+        if self._memory is None:
+            return  # ``reknit up`` asks the living neighbours, who know it better than a file would
+        try:
+            self._memory(neighbours, wanted)
+        except OSError as error:
+            self.counters.memory_failures += 1
+            self.journal.say(f"the neighbours could not be written down: {error}")
 
     def _reply(self, request: int, error: str) -> None:
         reply = self._replies.get(request)
@@ -369,6 +407,7 @@ class Driver:
 
     async def _dialling(self, peer: str, address: str) -> None:
         if reason := await dial(self, peer, address):
+            self.journal.unreachable(peer, reason)
             self._turn(DialFailed(peer, reason))
 
     # --- the alarm
@@ -376,6 +415,8 @@ class Driver:
     def _set_alarm(self) -> None:
         """Only an earlier deadline moves the alarm: one that comes too early finds nothing to do and sets it anew."""
         self._look = None
+        if self.journal.waiting:
+            self.journal.look(self.waiting_for())
         ours, doors = self.broker.deadline(), self.door.deadline()
         if ours is None or (doors is not None and doors < ours):
             ours = doors

@@ -12,6 +12,7 @@ link on another one.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -41,6 +42,7 @@ class LinkProtocol(asyncio.Protocol):
         self.write: Callable[[bytes], None]
         self.ended: asyncio.Future[None] = driver.loop.create_future()
         self.remote = ""
+        self.host = ""
         self._driver = driver
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._open = False
@@ -49,7 +51,9 @@ class LinkProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
         self.write = Outlet(self.transport).write
-        self.remote = str(transport.get_extra_info("peername"))
+        remote = transport.get_extra_info("peername")
+        self.remote = str(remote)
+        self.host = str(remote[0]) if isinstance(remote, tuple) else self.remote
         self.transport.set_write_buffer_limits(high=self._driver.bounds.link_buffer_bytes_max)
         self._open = self._driver.link_opened(self)
 
@@ -60,6 +64,7 @@ class LinkProtocol(asyncio.Protocol):
             self._driver.link_received(self, self._splitter.feed(data))
         except FrameTooLong as error:
             self._driver.counters.link_frames_refused += 1
+            self._driver.journal.closed(self.peer or self.host, str(error))
             self.give_up(str(error))
         except Exception:
             self._driver.failed(f"link connection {self.conn} from {self.remote}")
@@ -99,6 +104,10 @@ async def dial(driver: Driver, peer: str, address: str) -> str:
             await driver.loop.create_connection(lambda: LinkProtocol(driver, peer), host, port)
     except TimeoutError:
         return f"{address} did not answer within {DIAL_S_MAX:g} s"
-    except (OSError, ConfigError) as error:
+    except ConfigError as error:
         return str(error)
+    except OSError as error:
+        # The kernel's words for its own errors, which a loop may have dressed up; the resolver's for those of names.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        return f"{address}: {why or error}"
     return ""

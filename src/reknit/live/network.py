@@ -6,6 +6,7 @@ processes and their operators' doors.
 A broker that ends by itself is restarted, after a wait that doubles each time, and that is counted. A broker that
 says that its input is bad (exit code 2: a taken port, say) would say so again, so it ends the network instead. A
 restarted broker is given the links that its neighbours have *now*, since they may have been changed since the start.
+What brokers say is relayed once all are ready, and until the end begins: before and after, links come and go anyway.
 Brokers run in sessions of their own, so that Ctrl-C reaches this process only, and hold the end of a pipe whose other
 end is here, so that none of them outlives it.
 """
@@ -72,8 +73,10 @@ class _Child:
         self.process = process
         born()
         assert process.stderr is not None
+        rest = ""
         while chunk := await process.stderr.read(SAID_CHARS_MAX):
-            for line in chunk.decode(errors="replace").splitlines():
+            *lines, rest = (rest + chunk.decode(errors="replace"))[-SAID_CHARS_MAX:].split("\n")
+            for line in lines:
                 self.last_words = line
                 say(f"{self.planned.name}: {line}")
         return await process.wait()
@@ -93,6 +96,7 @@ class Network:
         self._edges: Sequence[Edge] = plan.edges
         self._children = {broker.name: _Child(broker) for broker in plan.brokers}
         self._tasks: list[asyncio.Task[None]] = []
+        self._watches: set[asyncio.Task[None]] = set()
         self._file: Path | None = None
         self._ready = False
         self._stopping = False
@@ -150,7 +154,7 @@ class Network:
         delay_s = RESTART_S_MIN
         while not self._stopping:
             born = loop.time()
-            code = await child.live(self._command(child), self._write, self._say)
+            code = await child.live(self._command(child), self._write, self._relay)
             if self._stopping or self._hopeless(child, code):
                 return
             delay_s = RESTART_S_MIN if loop.time() - born > CALM_S else delay_s
@@ -159,6 +163,25 @@ class Network:
             delay_s = min(delay_s * 2, RESTART_S_MAX)
             child.restarts += 1
             self._edges = await self._current_edges(child.planned.name)
+            self._watch(child)
+
+    def _relay(self, line: str) -> None:
+        if self._ready and not self._stopping:
+            self._say(line)
+
+    def _watch(self, child: _Child) -> None:
+        """Say when a broker that was restarted is ready, unless it has died again before."""
+        task = asyncio.create_task(self._until_back(child, child.restarts))
+        self._watches.add(task)
+        task.add_done_callback(self._watches.discard)
+
+    async def _until_back(self, child: _Child, restarts: int) -> None:
+        async with httpx.AsyncClient(timeout=ASK_S_MAX, trust_env=False) as http:
+            while child.restarts == restarts and not self._stopping:
+                if await _ask(http, child.planned.admin_url + "/readyz"):
+                    self._relay(f"{child.planned.name} is back")
+                    return
+                await asyncio.sleep(READY_POLL_S)
 
     def _hopeless(self, child: _Child, code: int) -> bool:
         """Whether a restart would end the same way, or the network has never begun."""
@@ -218,6 +241,8 @@ class Network:
     async def _stop(self) -> None:
         """SIGTERM to each, and for those that do not heed it, SIGKILL."""
         self._stopping = True
+        for watch in list(self._watches):
+            watch.cancel()
         for child in self._children.values():
             child.signal(signal.SIGTERM)
         # A task that waits before a restart has no process to end, so it is cancelled; the others end by themselves.
@@ -255,6 +280,8 @@ async def run_network(plan: NetworkPlan, directory: Path, ready: Callable[[Netwo
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping.done():
+            _say(f"ending {len(plan.brokers)} broker{'s' if len(plan.brokers) != 1 else ''}")
     finally:
         stopping.cancel()
         running.cancel()

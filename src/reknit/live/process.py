@@ -1,6 +1,7 @@
 """One broker as one process: its sockets, its core, its door, its trace, from start to end.
 
-Owns: the order of starting and ending, and signals. Must not know: other processes (see ``network``).
+Owns: the order of starting and ending, signals, and the log on standard error. Must not know: other processes (see
+``network``).
 
 Every address is bound before anything runs, so a taken port is one clear line and not half a broker.
 """
@@ -18,7 +19,8 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import msgspec
 
@@ -28,7 +30,9 @@ from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
 from reknit.live.driver import Driver, RecordSink
 from reknit.live.errors import ConfigError
+from reknit.live.journal import Journal, Say
 from reknit.live.links import LinkProtocol
+from reknit.live.memory import recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.mqtt.door import Door
 
@@ -47,7 +51,11 @@ class BrokerPlan:
     listen: Address
     admin: Address | None = None
     neighbours: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Of the life before; see ``state``."""
     settings: Settings = field(default_factory=Settings)
+    state: Path | None = None
+    """Where the neighbours are kept for the next life. If the file is there, they are taken from it alone."""
     until_stdin_closes: bool = False
     """End when standard input ends, so that no broker outlives the one who started it."""
 
@@ -78,8 +86,13 @@ async def _until_told(plan: BrokerPlan) -> None:
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    async with broker_running(plan):
+    async with broker_running(plan, _say):
         await stop.wait()
+    _say("ended")
+
+
+def _say(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 class _Leash(asyncio.Protocol):
@@ -107,24 +120,47 @@ class RunningBroker:
 
 
 @contextlib.asynccontextmanager
-async def broker_running(plan: BrokerPlan) -> AsyncIterator[RunningBroker]:
-    """Inside, every address answers; after it, every connection is cut and the trace is written."""
+async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncIterator[RunningBroker]:
+    """Inside, every address answers; after it, every connection is cut and the trace is written.
+
+    ``say`` is given a line for each change of a link.
+    """
     async with contextlib.AsyncExitStack() as undo:
+        journal = Journal(say) if say is not None else Journal()
+        plan = _recalled(plan, journal)
         sockets = _bind(plan, undo)
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         incarnation = time.time_ns() // 1_000_000
-        driver = _driver(plan, incarnation, bound["listen"])
+        driver = _driver(plan, incarnation, bound["listen"], journal)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
             server = await loop.create_server(functools.partial(protocol, driver), sock=sockets[key])
             undo.callback(server.close)
+        journal.say(f"listening: {_addresses(bound)}")
         driver.start()
         if "admin" in sockets:
             addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))
             app = admin_app(driver, About(plan.name, incarnation, os.getpid(), *addresses))
-            undo.push_async_callback(AdminServer(app, sockets["admin"]).close)
+            undo.push_async_callback(AdminServer(app, sockets["admin"], driver.counters).close)
+        journal.begin(driver.waiting_for())
         yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"))
+
+
+def _addresses(bound: Mapping[str, Address]) -> str:
+    whom = {"mqtt": "mqtt", "listen": "links", "admin": "operators"}
+    return ", ".join(f"{whom[key]} {address}" for key, address in bound.items())
+
+
+def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
+    """The plan with the neighbours of the last life, if it has left any word of them."""
+    if plan.state is None or (kept := recall(plan.state, plan.name)) is None:
+        return plan
+    known = kept.links | kept.wanted
+    journal.say(f"the neighbours are those of {plan.state}: {', '.join(known) or 'none'}")
+    if passed := ", ".join(name for name in plan.neighbours if name not in known):
+        journal.say(f"not among them, so not linked: {passed}; add a link with `reknit link add`")
+    return replace(plan, neighbours=kept.wanted, links=kept.links)
 
 
 def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
@@ -138,15 +174,16 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
     return sockets
 
 
-def _driver(plan: BrokerPlan, incarnation: int, listen: Address) -> Driver:
+def _driver(plan: BrokerPlan, incarnation: int, listen: Address, journal: Journal) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
     options = msgspec.structs.replace(settings.options, observe=trace is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
     reachable = "" if listen.host in _EVERYWHERE else str(listen)
-    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable)
+    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable, plan.links)
     door = Door(door_options(settings.mqtt), rng)
-    return Driver(broker, door, bounds=settings.bounds, trace=trace)
+    memory = functools.partial(remember, plan.state, plan.name) if plan.state is not None else None
+    return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory)
 
 
 def _trace(directory: str, name: str) -> RecordSink | None:

@@ -1,0 +1,126 @@
+"""The journal of one broker: what has become of its links, in lines for people and in counts for machines.
+
+Owns: which records of the core are news, the line that each is told by, and the counts and last words by neighbour.
+Must not know: where a line goes, or what made a link fail. Links change seldom, so every change is told; what only
+repeats itself is told once, and what strangers cause is bounded, since they choose how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from reknit.trace.records import Kind, Record
+
+__all__ = ["NEWS", "Journal", "Say"]
+
+Say = Callable[[str], None]
+
+NEIGHBOURS_MAX = 4096
+"""Neighbours, past ones among them, of which counts are kept; beyond it the oldest go."""
+STRANGERS_TOLD_MAX = 20
+"""Lines about connections of strangers between two changes of links; beyond it they are only counted."""
+LINE_CHARS_MAX = 300
+
+NEWS: dict[Kind, str] = {
+    Kind.LINK_ADDED: "link to {} added",
+    Kind.LINK_REMOVED: "link to {} removed",
+    Kind.LINK_UP: "link to {} is up",
+    Kind.LINK_DOWN: "link to {} is down",
+    Kind.LINK_STALLED: "link to {} has stalled",
+    Kind.REFUSED: "link to {} refused",
+}
+
+
+class Neighbour(msgspec.Struct):
+    """What was seen of one neighbour since this broker began."""
+
+    ups: int = 0
+    downs: int = 0
+    stalls: int = 0
+    refusals: int = 0
+    last: str = ""
+    """The last thing that went wrong, in words."""
+
+
+_COUNTED = {Kind.LINK_UP: "ups", Kind.LINK_DOWN: "downs", Kind.LINK_STALLED: "stalls", Kind.REFUSED: "refusals"}
+
+
+def _silence(line: str) -> None:
+    pass
+
+
+class Journal:
+    """Tells each change by ``say``, which must return at once."""
+
+    def __init__(self, say: Say = _silence) -> None:
+        self.neighbours: dict[str, Neighbour] = {}
+        self.waiting = False
+        """Whether this broker has begun, and is not ready yet."""
+        self._say = say
+        self._told: dict[str, str] = {}  # by neighbour: the last line
+        self._strangers: set[tuple[str, str]] = set()
+
+    def say(self, line: str) -> None:
+        """One line, whatever it holds: reasons may come from the other end."""
+        plain = "".join(each if each.isprintable() else "?" for each in line)
+        self._say(plain if len(plain) <= LINE_CHARS_MAX else plain[: LINE_CHARS_MAX - 3] + "...")
+
+    # --- links
+
+    def note(self, record: Record) -> None:
+        """One of the ``NEWS``."""
+        peer = record.peer
+        seen = self._of(peer)
+        if (counted := _COUNTED.get(record.kind)) is not None:
+            setattr(seen, counted, getattr(seen, counted) + 1)
+        if record.detail and record.kind is not Kind.LINK_REMOVED:
+            seen.last = record.detail
+        self._strangers.clear()
+        self._tell(peer, NEWS[record.kind].format(peer) + (f": {record.detail}" if record.detail else ""))
+
+    def unreachable(self, peer: str, reason: str) -> None:
+        """An attempt to reach ``peer`` has failed; the next one may fail for the same reason, which is no news."""
+        self._of(peer).last = reason
+        self._tell(peer, f"waiting for {peer}: {reason}")
+
+    def closed(self, remote: str, reason: str) -> None:
+        """A connection that the core did not want. That of a neighbour was told as its link's going down."""
+        if any(each.last == reason for each in self.neighbours.values()):
+            return
+        stranger = (remote, reason)
+        if stranger in self._strangers or len(self._strangers) > STRANGERS_TOLD_MAX:
+            return
+        self._strangers.add(stranger)
+        if len(self._strangers) > STRANGERS_TOLD_MAX:
+            self.say("more such connections are only counted, until a link changes")
+        else:
+            self.say(f"closed a connection with {remote}: {reason}")
+
+    def _of(self, peer: str) -> Neighbour:
+        if (seen := self.neighbours.get(peer)) is None:
+            if len(self.neighbours) >= NEIGHBOURS_MAX:
+                oldest = next(iter(self.neighbours))
+                del self.neighbours[oldest]
+                self._told.pop(oldest, None)
+            seen = self.neighbours[peer] = Neighbour()
+        return seen
+
+    def _tell(self, peer: str, line: str) -> None:
+        if self._told.get(peer) != line:
+            self._told[peer] = line
+            self.say(line)
+
+    # --- the broker's own life
+
+    def begin(self, waiting_for: Iterable[str]) -> None:
+        """It has begun, and is ready when it waits for nobody."""
+        self.waiting = True
+        if names := ", ".join(waiting_for):
+            self.say(f"waiting for {names}")
+
+    def look(self, waiting_for: Iterable[str]) -> None:
+        if not any(True for _ in waiting_for):
+            self.waiting = False
+            self.say("ready")

@@ -1,0 +1,57 @@
+"""A broker's memory: what is kept comes back, and what is no such file is one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reknit.live import memory
+from reknit.live.errors import ConfigError
+from reknit.live.memory import Memory, recall, remember
+
+
+def test_what_is_kept_comes_back_and_replaces_what_was(tmp_path: Path) -> None:
+    path = tmp_path / "b1.state"
+    assert recall(path, "b1") is None
+    remember(path, "b1", {"b2": "127.0.0.1:7002"}, {})
+    remember(path, "b1", {"b2": "127.0.0.1:7002", "b3": ""}, {"b4": "h:1"})
+    assert recall(path, "b1") == Memory("b1", {"b2": "127.0.0.1:7002", "b3": ""}, {"b4": "h:1"})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_it_cannot_be_written_the_old_one_stays_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(fd: int) -> None:
+        raise OSError("no space")
+
+    path = tmp_path / "b1.state"
+    remember(path, "b1", {}, {})
+    monkeypatch.setattr(memory.os, "fsync", fail)
+    with pytest.raises(OSError, match="no space"):
+        remember(path, "b1", {"b2": ""}, {})
+    assert recall(path, "b1") == Memory("b1", {})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"", "no broker's state"),
+        (b"\xff", "no broker's state"),
+        (b'{"name": "b1"}', "no broker's state"),
+        (b'{"name": "b2", "links": {}}', "the state of 'b2', not of 'b1'"),
+        (b'{"name": "b1", "links": {"b 2": ""}}', "neighbour: 'b 2' is no broker's name"),
+        (b'{"name": "b1", "links": {}, "wanted": {"b2": "x"}}', "neighbour b2: 'x' is no HOST:PORT"),
+        (b" " * ((1 << 20) + 1), "larger than"),
+    ],
+)
+def test_a_broken_file_is_refused_by_name(tmp_path: Path, text: bytes, line: str) -> None:
+    path = tmp_path / "b1.state"
+    path.write_bytes(text)
+    with pytest.raises(ConfigError, match=line) as refused:
+        recall(path, "b1")
+    assert str(refused.value).startswith(str(path))
+    with pytest.raises(ConfigError, match="Is a directory"):
+        recall(tmp_path, "b1")

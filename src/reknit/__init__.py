@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reknit.client import connect
+    from reknit.client import ClientError, Event, Refused, connect
 
-__all__ = ["__version__", "connect"]
+__all__ = ["ClientError", "Event", "Refused", "__version__", "connect"]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``connect`` comes with the client, which is imported when it is asked for."""
-    if name == "connect":
-        from reknit.client import connect
+    """What comes with the client, which is imported when it is asked for."""
+    if name in __all__:
+        from reknit import client
 
-        return connect
+        return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

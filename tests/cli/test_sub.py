@@ -75,9 +75,12 @@ def test_events_that_do_not_come_in_time_are_a_failure(reknit: Callable[..., Any
     assert reknit("sub", "--broker", "b1", "-t", "sub/never", "-W", "0.1").code == 0
 
 
-def test_a_bad_pattern_is_refused_with_the_brokers_words(reknit: Callable[..., Any], network: Any) -> None:
+def test_a_bad_pattern_is_shown_and_a_refusal_has_the_brokers_words(reknit: Callable[..., Any], network: Any) -> None:
     said = reknit("sub", "--broker", "b1", "-t", "x", "-s", "severity >>= 3")
     assert said.code == 2
-    assert "refused: bad selector at line 1, column 11" in said.err
+    assert "sub: bad selector at line 1, column 11" in said.err
+    assert said.err.endswith("\n  severity >>= 3\n            ^\n")
+    said = reknit("sub", "--broker", "b1", "-t", "$share/g/x")
+    assert (said.code, said.err) == (2, "reknit: sub: refused: shared subscriptions are not available\n")
     assert reknit("sub", "--broker", "b1", "-t", "a/#/b").code == 2
     assert reknit("sub", "-p", "1", "-t", "x").code == 1

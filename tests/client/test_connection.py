@@ -10,7 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reknit
-from reknit.client import BadAttribute, BadPattern, ClientError, ConnectFailed, Disconnected, Event, Refused, connect
+from reknit.client import (
+    BadAttribute,
+    BadPattern,
+    BadRequest,
+    BadSelector,
+    BadTopic,
+    ClientError,
+    ConnectFailed,
+    Disconnected,
+    Event,
+    Refused,
+    connect,
+)
 from reknit.client.subscription import Subscription
 from reknit.live.process import RunningBroker
 from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Scalar
@@ -20,8 +32,10 @@ async def take(events: Subscription, count: int) -> list[Event]:
     return [await anext(events) for _ in range(count)]
 
 
-def test_the_package_hands_out_connect_and_nothing_else_by_surprise() -> None:
-    assert reknit.connect is connect
+def test_the_package_hands_out_the_client_and_nothing_else_by_surprise() -> None:
+    assert (reknit.connect, reknit.Event) == (connect, Event)
+    assert (reknit.ClientError, reknit.Refused) == (ClientError, Refused)
+    assert {"connect", "Event", "ClientError", "Refused", "__version__"} <= set(dir(reknit))
     with pytest.raises(AttributeError, match="disconnect"):
         _ = reknit.disconnect  # type: ignore[attr-defined]
 
@@ -74,7 +88,7 @@ def test_any_values_come_back(with_broker_once: Callable[..., None], all_values:
     with_broker_once(play)
 
 
-def test_a_selector_decides_and_its_refusal_has_the_brokers_words(with_broker: Callable[..., None]) -> None:
+def test_a_selector_decides_and_a_bad_one_is_shown(with_broker: Callable[..., None]) -> None:
     async def play(broker: RunningBroker) -> None:
         async with connect(*broker.mqtt) as client:
             async with client.subscribe("t", where="severity >= 3 AND region = 'eu'") as events:
@@ -83,11 +97,12 @@ def test_a_selector_decides_and_its_refusal_has_the_brokers_words(with_broker: C
                 await client.publish("t", b"3", region="eu")
                 await client.publish("t", b"4", severity=3, region="eu")
                 assert [event.payload for event in await take(events, 1)] == [b"4"]
-            with pytest.raises(Refused, match="bad selector at line 1, column 12") as caught:
-                await client.subscribe("t", where="severity >=").__aenter__()
+            with pytest.raises(BadSelector, match="bad selector at line 1, column 12") as caught:
+                client.subscribe("t", where="severity >=")
+            assert str(caught.value).endswith("\n  severity >=\n             ^")
             assert isinstance(caught.value, BadPattern)
-            with pytest.raises(BadPattern):
-                await client.subscribe("a/#/b").__aenter__()
+            with pytest.raises(BadTopic):
+                client.subscribe("a/#/b")
             async with client.subscribe("t") as events:  # a refusal leaves nothing behind
                 await client.publish("t", b"5")
                 assert [event.payload for event in await take(events, 1)] == [b"5"]
@@ -128,8 +143,10 @@ def test_one_subscription_to_several_filters_gets_each_event_once(with_broker: C
                     ("a/x", b"9"),
                 ]
             assert broker.driver.broker.table()["entries"] == []
-            with pytest.raises(Refused):
-                await client.subscribe("good", "b#d").__aenter__()
+            with pytest.raises(BadTopic):
+                client.subscribe("good", "b#d")
+            with pytest.raises(Refused, match="shared subscriptions are not available"):
+                await client.subscribe("good", "$share/g/t").__aenter__()
             assert broker.driver.broker.table()["entries"] == []
 
     with_broker(play)
@@ -156,7 +173,7 @@ def test_a_bad_selector_beside_a_good_one_is_found_where_it_is(with_broker: Call
     async def play(broker: RunningBroker) -> None:
         async with connect(*broker.mqtt) as client, client.subscribe("t", where="n > 5"):
             with pytest.raises(BadPattern, match="column 4"):
-                await client.subscribe("t", where="n >").__aenter__()
+                client.subscribe("t", where="n >")
             assert [entry["selector"] for entry in broker.driver.broker.table()["entries"]] == ["n > 5"]
 
     with_broker(play)
@@ -204,6 +221,95 @@ def test_at_qos_1_the_broker_has_the_event_when_publish_returns(with_broker: Cal
             assert {event.qos for event in taken} == {1}
 
     with_broker(play)
+
+
+def test_a_publication_that_the_broker_refuses_is_an_error(with_broker: Callable[..., None]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with connect(*broker.mqtt) as client:
+            with pytest.raises(Refused, match=r"\$SYS/x: Not authorized"):
+                await client.publish("$SYS/x", b"", qos=1)
+            with pytest.raises(Refused, match="Topic name invalid"):
+                await client.publish("a/b/c", b"", qos=1)
+            await client.publish("a/b", b"", qos=1)
+
+    with_broker(play, topic_levels_max=2)
+
+
+def test_what_no_broker_could_take_is_not_sent(with_broker: Callable[..., None]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with connect(*broker.mqtt) as client:
+            for topic in ("", "a/#", "a\0", "\ud800", "a/" * 40, "x" * 2000):
+                with pytest.raises(BadTopic):
+                    await client.publish(topic, b"")
+            for qos in (2, -1):
+                with pytest.raises(BadRequest, match="QoS is 0 or 1"):
+                    await client.publish("t", b"", qos=qos)
+                with pytest.raises(BadRequest, match="QoS is 0 or 1"):
+                    client.subscribe("t", qos=qos)
+            with pytest.raises(BadRequest, match="payload"):
+                await client.publish("t", "\ud800")
+            with pytest.raises(BadRequest, match="at least one topic filter"):
+                client.subscribe()
+            await client.publish("t", b"good", qos=1)
+            assert broker.driver.count()["mqtt"]["received"]["Publish"] == 1
+
+    with_broker(play)
+
+
+@pytest.mark.parametrize(("qos", "text"), [(0, ""), (1, ""), (0, "x"), (1, "x" * 200)])
+def test_the_largest_packet_passes_and_a_larger_one_is_not_sent(
+    with_broker: Callable[..., None], qos: int, text: str
+) -> None:
+    async def play(broker: RunningBroker) -> None:
+        attributes = {"a": text} if text else {}
+        async with connect(*broker.mqtt) as client, client.subscribe("t") as events:
+            with pytest.raises(BadRequest, match="and the broker takes 1000 at most") as caught:
+                await client.publish("t", b"x" * 1000, attributes=attributes, qos=qos)
+            size = 2000 - int(str(caught.value).split(" has ")[1].split()[0])
+            await client.publish("t", b"x" * size, attributes=attributes, qos=qos)
+            assert len((await anext(events)).payload) == size
+            with pytest.raises(BadRequest, match="the packet has 1001 bytes"):
+                await client.publish("t", b"x" * (size + 1), attributes=attributes, qos=qos)
+
+    with_broker(play, packet_bytes_max=1000)
+
+
+def test_no_more_is_in_flight_than_the_broker_takes(with_broker: Callable[..., None]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with connect(*broker.mqtt) as client:
+            await asyncio.gather(*(client.publish("t", b"", qos=1) for _ in range(30)))
+
+    with_broker(play, receive_maximum=2)
+
+
+def test_publications_that_wait_end_with_the_connection(with_broker: Callable[..., None]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with connect(*broker.mqtt, client_id="ann") as client:
+            for protocol in list(broker.driver.clients.values()):
+                protocol.transport.pause_reading()
+            waiting = [asyncio.ensure_future(client.publish("t", b"", qos=1)) for _ in range(30)]
+            await asyncio.sleep(0)
+            async with connect(*broker.mqtt, client_id="ann"):
+                ends = await asyncio.gather(*waiting, return_exceptions=True)
+                assert {(type(end), str(end).partition(": ")[2]) for end in ends} == {
+                    (Disconnected, "the broker ended the connection: Session taken over")
+                }
+                with pytest.raises(Disconnected, match="Session taken over"):
+                    await client.publish("t", b"", qos=1)
+
+    with_broker(play)
+
+
+def test_nothing_is_printed(with_broker: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    async def play(broker: RunningBroker) -> None:
+        async with connect(*broker.mqtt, client_id="ann") as client, connect(*broker.mqtt, client_id="ann"):
+            with pytest.raises(Disconnected):
+                await client.publish("t", b"", qos=1)
+            client._mqtt._logger.error("as if something were amiss")
+
+    capfd.readouterr()
+    with_broker(play)
+    assert "amiss" not in capfd.readouterr().err
 
 
 def test_no_broker_is_a_clear_error() -> None:

@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paho.mqtt.client import MQTTMessage
 
-from reknit.client import BadAttribute, Event
+from reknit.client import BadAttribute, BadRequest, Event
 from reknit.client.event import from_message, publish_properties, subscription_ids, to_model
 from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Scalar
 
-scalars = st.one_of(
-    st.text(max_size=10), st.integers(INTEGER_MIN, INTEGER_MAX), st.floats(allow_nan=False), st.booleans()
-)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=10)
+scalars = st.one_of(texts, st.integers(INTEGER_MIN, INTEGER_MAX), st.floats(allow_nan=False), st.booleans())
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=8), scalars, max_size=5), st.binary(max_size=10))
+@given(st.dictionaries(texts, scalars, max_size=5), st.binary(max_size=10))
 def test_values_come_back_with_their_types(attributes: dict[str, Scalar], payload: bytes) -> None:
     message = MQTTMessage(topic=b"t")
     message.payload = payload
@@ -37,3 +36,18 @@ def test_a_message_without_properties_is_an_event_without_attributes() -> None:
 def test_a_value_that_is_no_attribute() -> None:
     with pytest.raises(BadAttribute, match="'n'"):
         publish_properties({"n": None}, "")  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "x" * 65_536, "ß" * 32_768])
+def test_a_text_that_mqtt_cannot_carry(text: str) -> None:
+    with pytest.raises(BadAttribute, match="attribute 'n'"):
+        publish_properties({"n": text}, "")
+    with pytest.raises(BadAttribute):
+        publish_properties({text: 1}, "")
+    with pytest.raises(BadRequest, match="content type"):
+        publish_properties({}, text)
+
+
+def test_types_that_take_too_much_room() -> None:
+    with pytest.raises(BadAttribute, match="reknit-types"):
+        publish_properties({f"a{number}": number for number in range(6000)}, "")

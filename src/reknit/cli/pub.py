@@ -30,7 +30,10 @@ def pub(
     message: Annotated[str | None, typer.Option("-m", "--message", help="The payload.")] = None,
     lines: Annotated[bool, typer.Option("-l", "--lines", help="One event for each line of the input.")] = False,
     attribute: Annotated[
-        list[str], typer.Option("-a", "--attribute", metavar="NAME=VALUE", help="3, 2.5, true, 'text' or \"3\".")
+        list[str],
+        typer.Option(
+            "-a", "--attribute", metavar="NAME=VALUE", help="A JSON value, else text; force text with -a 'n=\"3\"'."
+        ),
     ] = [],  # noqa: B006
     host: Annotated[str | None, typer.Option("-h", "--host", help="The broker's host.")] = None,
     port: Annotated[int | None, typer.Option("-p", "--port", help="The broker's MQTT port.")] = None,
@@ -44,7 +47,7 @@ def pub(
     """
     import asyncio
 
-    from reknit.client import BadAttribute, ClientError
+    from reknit.client import ClientError, Refused
 
     if (message is None) is not lines:
         raise BadInput("pub: give a message with -m, or -l to take lines from the input")
@@ -52,7 +55,9 @@ def pub(
     where = mqtt_address(host, port, broker)
     try:
         asyncio.run(_publish(where, client_id, topic, message, attributes, qos))
-    except (BadAttribute, ValueError) as error:
+    except Refused as error:
+        raise BadInput(f"pub: refused: {error}") from None
+    except ValueError as error:  # found before anything was sent
         raise BadInput(f"pub: {error}") from None
     except ClientError as error:
         raise Failed(str(error)) from None

@@ -40,13 +40,15 @@ def sub(
     """
     import asyncio
 
-    from reknit.client import BadPattern, ClientError
+    from reknit.client import BadPattern, ClientError, Refused
 
     where = mqtt_address(host, port, broker)
     show = _json_line if as_json else _verbose_line if verbose else _plain_line
     try:
         missing = asyncio.run(_subscribe(where, client_id, topic, selector, qos, count, wait, show))
     except BadPattern as error:
+        raise BadInput(f"sub: {error}") from None
+    except Refused as error:
         raise BadInput(f"sub: refused: {error}") from None
     except ClientError as error:
         raise Failed(str(error)) from None

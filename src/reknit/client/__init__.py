@@ -11,10 +11,14 @@ from reknit.client.connection import Client, connect
 from reknit.client.errors import (
     BadAttribute,
     BadPattern,
+    BadRequest,
+    BadSelector,
+    BadTopic,
     ClientError,
     ConnectFailed,
     Disconnected,
     FellBehind,
+    NotAnswered,
     Refused,
 )
 from reknit.client.event import Event
@@ -23,12 +27,16 @@ from reknit.client.subscription import Subscription
 __all__ = [
     "BadAttribute",
     "BadPattern",
+    "BadRequest",
+    "BadSelector",
+    "BadTopic",
     "Client",
     "ClientError",
     "ConnectFailed",
     "Disconnected",
     "Event",
     "FellBehind",
+    "NotAnswered",
     "Refused",
     "Subscription",
     "connect",

@@ -1,36 +1,49 @@
 """A client's connection: publish and subscribe with ordinary Python values, over MQTT 5.
 
 Owns: the life of the connection, and what is asked over it. Must not know: brokers' insides. Thin over aiomqtt, which
-keeps two things to itself that are needed here: why a SUBACK refused, and messages without a task for each. Both come
-to it as callbacks, so a subclass that overrides these two callbacks is all that is needed.
+keeps some things to itself that are needed here: why a SUBACK or PUBACK refused, the broker's limits and last words,
+and messages without a task for each. All come to it as callbacks, so a subclass that overrides these is enough.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Mapping
 from typing import Any, Self
 
 import aiomqtt
-from paho.mqtt.client import MQTTMessage
+from paho.mqtt.client import MQTT_ERR_SUCCESS, MQTTMessage
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from reknit.client.errors import BadAttribute, ClientError, ConnectFailed, Disconnected, Refused
+from reknit.client.errors import (
+    BadAttribute,
+    BadRequest,
+    ClientError,
+    ConnectFailed,
+    Disconnected,
+    NotAnswered,
+    Refused,
+)
 from reknit.client.event import publish_properties
 from reknit.client.subscription import Group, Groups, Subscription
 from reknit.model.event import Scalar
+from reknit.model.topic import check_topic
 
 __all__ = ["Client", "connect"]
 
 SELECTOR_PROPERTY = "selector"
-PENDING_CALLS_MAX = 10_000
-"""As many publications at QoS 1 may wait for their acknowledgement before aiomqtt warns."""
+IN_FLIGHT_MAX = 20
+"""Publications at QoS 1 on their way at once, where the broker takes as many; others wait here."""
 ANSWER_S_MAX = 10.0
 FAILURE_CODE_MIN = 0x80
+
+_LOGGER = logging.getLogger("reknit.client")
+_LOGGER.addHandler(logging.NullHandler())  # what matters is raised; nothing is printed unless the program asks for it
 
 
 def connect(
@@ -61,16 +74,63 @@ class _Mqtt(aiomqtt.Client):
     def __init__(self, groups: Groups, **settings: Any) -> None:
         super().__init__(**settings)
         self._groups = groups
-        self.pending_calls_threshold = PENDING_CALLS_MAX
+        self._acknowledgements: dict[int, asyncio.Future[str]] = {}
+        self.packet_bytes_max = 0
+        """The broker's limit; 0 while it has not named one."""
+        self.last_words = ""
+        """What the broker said when it ended the connection."""
+
+    async def send(self, topic: str, payload: bytes, qos: int, properties: Properties | None) -> str:
+        """Publish, and wait until it is written or acknowledged; why the broker refused it, empty if it did not."""
+        info = self._client.publish(topic, payload, qos, False, properties)
+        if info.rc != MQTT_ERR_SUCCESS:
+            raise aiomqtt.MqttCodeError(info.rc, "could not publish")
+        if info.is_published():
+            return ""
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._acknowledgements[info.mid] = answer
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await answer
+        finally:
+            self._acknowledgements.pop(info.mid, None)
+
+    def give_up(self, why: str) -> None:
+        """The connection is over: whoever waits for an answer gets none."""
+        pending: list[asyncio.Future[Any]] = [*self._acknowledgements.values(), *self._pending_subscribes.values()]
+        for waiting in pending:
+            if not waiting.done():
+                waiting.set_exception(Disconnected(why))
+        for confirmation in self._pending_unsubscribes.values():
+            confirmation.set()
+
+    def _on_connect(self, client: Any, userdata: Any, flags: Any, reason_code: Any, properties: Any = None) -> None:
+        self.packet_bytes_max = getattr(properties, "MaximumPacketSize", 0)
+        # The public setter is for the time before the connection, when the broker's limit is not known yet.
+        client._max_inflight_messages = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
+        super()._on_connect(client, userdata, flags, reason_code, properties)
+
+    def _on_disconnect(self, client: Any, userdata: Any, flags: Any, reason_code: Any, properties: Any = None) -> None:
+        self.last_words = _reason_string(properties)
+        super()._on_disconnect(client, userdata, flags, reason_code, properties)
+
+    def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any) -> None:
+        answer = self._acknowledgements.get(mid)
+        if answer is not None and not answer.done():
+            failed = reason_code.value >= FAILURE_CODE_MIN
+            answer.set_result((_reason_string(properties) or str(reason_code)) if failed else "")
 
     def _on_subscribe(
         self, client: Any, userdata: Any, mid: int, reason_codes: list[ReasonCode], properties: Any = None
     ) -> None:
-        granted = _Granted(reason_codes, str(getattr(properties, "ReasonString", "")))
-        super()._on_subscribe(client, userdata, mid, granted, properties)
+        super()._on_subscribe(client, userdata, mid, _Granted(reason_codes, _reason_string(properties)), properties)
 
     def _on_message(self, client: Any, userdata: Any, message: MQTTMessage) -> None:
         self._groups.dispatch(message)
+
+
+def _reason_string(properties: Any) -> str:
+    return str(getattr(properties, "ReasonString", ""))
 
 
 class Client:
@@ -85,13 +145,16 @@ class Client:
             "keepalive": keepalive_s,
             "protocol": aiomqtt.ProtocolVersion.V5,
             "timeout": ANSWER_S_MAX,
+            "logger": _LOGGER,
         }
         self._groups = Groups(json_attributes)
         self._changing = asyncio.Lock()
         self._mqtt: _Mqtt
         self._watch: asyncio.Task[None]
+        self._ended = ""
 
     async def __aenter__(self) -> Self:
+        self._ended = ""
         self._mqtt = _Mqtt(self._groups, **self._settings)
         try:
             await self._mqtt.__aenter__()
@@ -104,7 +167,7 @@ class Client:
         self._watch.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._watch
-        self._fail(Disconnected(f"{self._where}: the client was closed"))
+        self._fail(f"{self._where}: the client was closed")
         with contextlib.suppress(aiomqtt.MqttError):
             await self._mqtt.__aexit__(None, None, None)
 
@@ -120,18 +183,47 @@ class Client:
     ) -> None:
         """Publish one event. Attributes are keyword arguments, or a map where a name is taken or is no identifier.
 
-        At QoS 1 it returns once the broker has taken the event over.
+        At QoS 1 it returns once the broker has taken the event over; ``Refused`` says why it has not. At QoS 0 nobody
+        answers.
         """
         if both := sorted(set(attributes or ()) & set(values)):
             raise BadAttribute(f"attribute {both[0]!r} is given twice")
+        check_topic(topic)
+        _check_qos(qos)
         properties = publish_properties({**(attributes or {}), **values}, content_type)
+        data = _payload(payload)
+        self._check_size(topic, data, qos, properties)
+        if self._ended:
+            raise Disconnected(self._ended)
         try:
-            await self._mqtt.publish(topic, payload, qos=qos, properties=properties)
+            refusal = await self._mqtt.send(topic, data, qos, properties)
         except aiomqtt.MqttError as error:
-            raise Disconnected(f"{self._where}: {error}") from None
+            raise Disconnected(self._ended or f"{self._where}: {error}") from None
+        except TimeoutError:
+            raise NotAnswered(f"{self._where}: no acknowledgement within {ANSWER_S_MAX:g} s") from None
+        if refusal:
+            raise Refused(f"{topic}: {refusal}")
+
+    def _check_size(self, topic: str, payload: bytes, qos: int, properties: Properties | None) -> None:
+        limit = self._mqtt.packet_bytes_max
+        if not limit:
+            return
+        body = 2 + len(topic.encode()) + 2 * qos + len(payload)
+        body += 1 if properties is None else len(properties.pack())  # type: ignore[no-untyped-call]
+        size = 1 + max(1, -(-body.bit_length() // 7)) + body
+        if size > limit:
+            raise BadRequest(f"{topic}: the packet has {size} bytes, and the broker takes {limit} at most")
 
     def subscribe(self, *topics: str, where: str = "", qos: int = 0) -> Subscription:
-        """Events that match one of ``topics``, and ``where``, each once; subscribed inside ``async with``."""
+        """Events that match one of ``topics``, and ``where``, each once; subscribed inside ``async with``.
+
+        ``BadTopic`` or ``BadSelector`` at once, if one is none.
+        """
+        if not topics:
+            raise BadRequest("subscribe: name at least one topic filter")
+        _check_qos(qos)
+        for topic in topics:
+            _check(topic, where)
         return Subscription(self, topics, where, qos)
 
     # --- for subscriptions
@@ -159,8 +251,6 @@ class Client:
         group = self._groups.group(topic)
         group.members.append(subscription)
         try:
-            if group.mixed:
-                _check(topic, subscription.where)
             await self._ask(group)
         except BaseException:
             group.members.remove(subscription)
@@ -189,9 +279,9 @@ class Client:
                 group.topic, options=SubscribeOptions(qos=group.qos), properties=properties
             )
         except ValueError as error:
-            raise Refused(f"{group.topic}: {error}") from None
+            raise BadRequest(f"{group.topic}: {error}") from None
         except aiomqtt.MqttError as error:
-            raise Disconnected(f"{self._where}: {error}") from None
+            raise Disconnected(self._ended or f"{self._where}: {error}") from None
         if isinstance(answer, _Granted) and any(code.value >= FAILURE_CODE_MIN for code in answer):
             raise Refused(answer.reason or str(answer[0]))
 
@@ -201,23 +291,37 @@ class Client:
             async for _ in self._mqtt.messages:
                 pass
         except aiomqtt.MqttError as error:
-            self._fail(Disconnected(f"{self._where}: {_why(error.__cause__ or error)}"))
+            self._fail(f"{self._where}: {_why(error.__cause__ or error, self._mqtt.last_words)}")
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, why: str) -> None:
+        self._ended = self._ended or why
+        self._mqtt.give_up(why)
         for member in self._groups.members:
-            member.fail(error)
+            member.fail(Disconnected(why))
 
 
-def _why(error: BaseException) -> str:
+def _why(error: BaseException, last_words: str) -> str:
     """What the broker said at the end, if it said anything; a cut connection looks like this unspecified error."""
     code = getattr(error, "rc", None)
     if not isinstance(code, ReasonCode) or code.value == FAILURE_CODE_MIN:
         return "the connection was lost"
-    return f"the broker ended the connection: {code}"
+    return f"the broker ended the connection: {code}" + (f" ({last_words})" if last_words else "")
 
 
 def _check(topic: str, where: str) -> None:
-    """Find a fault in a selector before it is joined with others, where the broker's words would point astray."""
+    """Find a fault here, with a picture of it; the broker's words are one line, and cannot tell joined selectors."""
     from reknit.model.pattern import Pattern
 
     Pattern.parse(topic, where)
+
+
+def _check_qos(qos: int) -> None:
+    if qos not in (0, 1):
+        raise BadRequest(f"QoS is 0 or 1, not {qos!r}")
+
+
+def _payload(payload: bytes | str) -> bytes:
+    try:
+        return payload.encode() if isinstance(payload, str) else bytes(payload)
+    except UnicodeEncodeError:
+        raise BadRequest("the payload cannot be written as UTF-8") from None

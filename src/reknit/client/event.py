@@ -13,10 +13,14 @@ from paho.mqtt.client import MQTTMessage
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from reknit.model.event import Attributes, Scalar, check_attributes, from_properties, to_properties
+from reknit.client.errors import BadRequest
+from reknit.model.event import Attributes, BadAttribute, Scalar, check_attributes, from_properties, to_properties
 from reknit.model.event import Event as ModelEvent
 
-__all__ = ["Event", "from_message", "publish_properties", "subscription_ids", "to_model"]
+__all__ = ["TEXT_BYTES_MAX", "Event", "from_message", "publish_properties", "subscription_ids", "to_model"]
+
+TEXT_BYTES_MAX = 65_535
+"""The longest text of MQTT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,11 @@ class Event:
 def publish_properties(attributes: Mapping[str, Scalar], content_type: str) -> Properties | None:
     """The properties of a PUBLISH, if it needs any. ``BadAttribute`` if a value cannot be an attribute."""
     pairs = to_properties(check_attributes(attributes))
+    for name, value in pairs:
+        if fault := _text_fault(name) or _text_fault(value):
+            raise BadAttribute(f"attribute {name[:80]!r} {fault}")
+    if fault := _text_fault(content_type):
+        raise BadRequest(f"the content type {fault}")
     if not pairs and not content_type:
         return None
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
@@ -41,6 +50,17 @@ def publish_properties(attributes: Mapping[str, Scalar], content_type: str) -> P
     if content_type:
         properties.ContentType = content_type
     return properties
+
+
+def _text_fault(text: str) -> str:
+    """Why MQTT cannot carry this text; empty if it can."""
+    if "\0" in text:
+        return "has a NUL character in it"
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return "cannot be written as UTF-8"
+    return f"is longer than {TEXT_BYTES_MAX} bytes" if size > TEXT_BYTES_MAX else ""
 
 
 def from_message(message: MQTTMessage) -> Event:

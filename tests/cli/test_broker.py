@@ -23,6 +23,8 @@ HERE = ["--mqtt", "127.0.0.1:0", "--listen", "127.0.0.1:0"]
         (["--name", "b1", *HERE, "--link", "b2=h:1", "--link", "b2=h:2"], "'b2' is given twice"),
         (["--name", "b1", *HERE, "--expect", "b1"], "'b1' is this broker itself"),
         (["--name", "b1", *HERE, "--settings", "{"], "--settings: "),
+        ([], "--name, --mqtt, --listen are missing"),
+        (["--name", "b1", *HERE, "--state", "/dev/null"], "/dev/null: no broker's state"),
         (["--config", "none.toml"], "none.toml: No such file"),
     ],
 )
@@ -37,4 +39,10 @@ def test_an_unknown_key_in_its_file(reknit: Callable[..., Any], tmp_path: Path) 
     file.write_text("[broker]\nnmae = 'b1'")
     said = reknit("broker", "--config", str(file))
     assert said.code == 2
-    assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: admin, listen, mqtt, name\n"
+    assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: admin, listen, mqtt, name, state\n"
+
+
+def test_what_is_required_is_marked_in_the_help(reknit: Callable[..., Any]) -> None:
+    said = reknit("broker", "--help").out
+    marked = [line.split()[0] for line in said.splitlines() if "[required]" in line]
+    assert marked == ["--name", "--mqtt", "--listen"]

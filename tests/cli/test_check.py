@@ -37,10 +37,53 @@ def test_a_violation_names_its_seed_and_the_command_that_repeats_it(
 def test_one_seed_shows_its_plan_and_writes_its_trace(reknit: Reknit, tmp_path: Path) -> None:
     said = reknit("check", "--seed", "3", "--trace", str(tmp_path / "trace"))
     assert said.code == 0
-    assert "seed=3" in said.out
+    plan = draw(3)
+    lines = said.out.splitlines()
+    assert lines[0] == "seed 3"
+    assert lines[1].startswith(f"  network: {plan.brokers} brokers, {plan.shape}, ")
+    assert lines[2].startswith(f"  routing: {plan.routing}")
+    assert any(line.startswith("  faults: ") for line in lines)
+    assert lines[-1] == "1 schedule, 0 violations"
     assert read_trace(tmp_path / "trace")
 
 
 def test_as_json(reknit: Reknit) -> None:
     assert reknit("check", "--seeds", "2", "--processes", "1", "--json").json["schedules"] == 2
     assert reknit("check", "--seed", "2", "--json").json["violations"] == []
+
+
+def test_what_was_covered_is_told_in_short_lines(reknit: Reknit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_seed(seed: int) -> Outcome:
+        return Outcome(draw(seed), [], Tally(), [], {"break": 2, "crash": 1, "asymmetric": 1})
+
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", run_seed)
+    lines = reknit("check", "--seeds", "1", "--processes", "1").out.splitlines()
+    assert lines[1:3] == ["covered:", "  faults: 1 one-way cut, 2 broken connections, 1 crashed broker"]
+    assert lines[3].startswith("  routing: 1 ")
+    assert lines[-1] == "1 schedule, 0 violations"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--seed", "1", "--seeds", "2"], "--seed is one schedule; leave out --seeds"),
+        (["--seed", "1", "--first", "2"], "--seed is one schedule; leave out --first"),
+        (["--trace", "somewhere"], "--trace is for one schedule; name it with --seed"),
+        (["--seed", "1", "--trace", "file"], "--trace file: is no directory"),
+        (["--seed", "1", "--trace", "file/x"], "--trace file/x: Not a directory"),
+        (["--seed", "1", "--trace", "old"], "--trace old: there is a trace already"),
+    ],
+)
+def test_bad_input_is_refused_before_the_run(
+    reknit: Reknit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], line: str
+) -> None:
+    def run_seed(seed: int) -> Outcome:
+        raise AssertionError("it has run")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("reknit.sim.schedule.run_seed", run_seed)
+    Path("file").write_text("")
+    Path("old/node=b1").mkdir(parents=True)
+    said = reknit("check", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert line in said.err

@@ -11,7 +11,7 @@ import pytest
 
 from reknit import __version__
 
-VERBS = ["broker", "link", "pub", "sub", "topology", "up", "verify-routes"]
+VERBS = ["broker", "check", "counters", "demo", "link", "pub", "sub", "topology", "up", "verify-routes"]
 
 
 def test_help_names_every_verb(reknit: Callable[..., Any]) -> None:
@@ -28,6 +28,20 @@ def test_each_verbs_help_has_an_example(reknit: Callable[..., Any], verb: list[s
     said = reknit(*verb, "--help")
     assert said.code == 0
     assert f"Example: reknit {' '.join(verb)}" in " ".join(said.out.split())
+
+
+def test_no_verbs_help_is_cut_short(reknit: Callable[..., Any]) -> None:
+    for words in ([], ["link"], ["lab"]):
+        assert "..." not in reknit(*words, "--help").out.partition("Commands:")[2]
+
+
+def test_ctrl_c_is_one_line(reknit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reknit.cli._operator.find_state", interrupted)
+    said = reknit("topology")
+    assert (said.code, said.out, said.err) == (130, "", "reknit: interrupted\n")
 
 
 def test_h_is_the_host_and_not_help(reknit: Callable[..., Any]) -> None:

@@ -35,7 +35,8 @@ def test_a_link_is_moved_and_a_cycle_is_refused(reknit: Callable[..., Any], rest
 def test_by_the_operators_door_alone(reknit: Callable[..., Any], restored: Any) -> None:
     b1, _, b3 = restored.state["brokers"]
     assert reknit("link", "remove", "b3", "b2", "--admin", b3["admin"]).code == 0
-    assert reknit("link", "add", "b3", f"b1={b1['listen']}", "--admin", b3["admin"]).code == 0
+    said = reknit("link", "add", "b3", f"b1={b1['listen']}", "--admin", b3["admin"])
+    assert said.out == "b3 and b1 are linked\n"
     assert {link["b"] for link in reknit("topology", "--json").json["links"]} == {"b2", "b3"}
 
 
@@ -46,7 +47,11 @@ def test_by_the_operators_door_alone(reknit: Callable[..., Any], restored: Any) 
         (["add", "b1", "b9"], 2, "no broker 'b9'"),
         (["remove", "b9", "b1"], 2, "no broker 'b9'"),
         (["remove", "b1", "b3"], 1, "b1 has no link to b3"),
-        (["add", "b1", "b2", "--admin", "http://127.0.0.1:1"], 1, "no answer"),
+        (["remove", "b1", "a/b"], 2, "'a/b' is no broker's name"),
+        (["add", "b1", "b2=127.0.0.1:1"], 2, "an address is for --admin URL"),
+        (["add", "b1", "b2", "--admin", "http://127.0.0.1:1"], 2, "with --admin, B is NAME=HOST:PORT"),
+        (["add", "b1", "b2=x", "--admin", "http://127.0.0.1:1"], 2, "b2: 'x' is no HOST:PORT"),
+        (["add", "b1", "b2=127.0.0.1:1", "--admin", "http://127.0.0.1:1"], 1, "no answer"),
     ],
 )
 def test_bad_input_and_failure(
@@ -55,3 +60,18 @@ def test_bad_input_and_failure(
     said = reknit("link", *words)
     assert (said.code, said.err.count("\n")) == (code, 1)
     assert line in said.err
+
+
+@pytest.mark.parametrize("words", [["add", "b2", "b9=127.0.0.1:1"], ["remove", "b3", "b2"]])
+def test_the_door_of_another_broker_is_refused(reknit: Callable[..., Any], network: Any, words: list[str]) -> None:
+    door = network.state["brokers"][0]["admin"]
+    said = reknit("link", *words, "--admin", door)
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"reknit: --admin: {door} is the door of b1, not of {words[1]}\n"
+    assert len(reknit("topology", "--json").json["links"]) == 2
+
+
+def test_the_help_shows_both_ways(reknit: Callable[..., Any]) -> None:
+    said = reknit("link", "--help").out
+    assert "    reknit link add b1 b3\n" in said
+    assert "    reknit link add b1 b3=127.0.0.1:7003 --admin http://127.0.0.1:8001\n" in said

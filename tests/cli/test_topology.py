@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from reknit.cli.topology import edges_of
+from reknit.live.statefile import STATE_FILE, BrokerState, NetworkState, write_state
 
 
 def test_the_tree_and_its_json(reknit: Callable[..., Any], network: Any) -> None:
@@ -23,6 +28,75 @@ def test_the_tree_and_its_json(reknit: Callable[..., Any], network: Any) -> None
 def test_one_broker_by_its_operators_door(reknit: Callable[..., Any], network: Any) -> None:
     said = reknit("topology", "--admin", network.state["brokers"][0]["admin"] + "/", "--json")
     assert said.json["links"] == [{"a": "b1", "b": "b2", "up": True}]
+    drawn = reknit("topology", "--admin", network.state["brokers"][0]["admin"])
+    assert drawn.code == 0
+    assert drawn.err == "not asked, nor what is behind: b2; give an --admin for each\n"
+
+
+def test_a_broker_that_does_not_answer_is_marked_and_hides_no_other(
+    reknit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """b2 is dead: its door is one that nobody serves."""
+    with Doors({"b1": {"b2": {"up": False, "last": "closed by b2"}}, "b3": {"b2": {"up": True}}}) as doors:
+        urls = {**doors.urls, "b2": "http://127.0.0.1:1"}
+        brokers = [
+            BrokerState(name=name, pid=1, mqtt="h:1", listen="h:2", admin=urls[name]) for name in ("b1", "b2", "b3")
+        ]
+        write_state(tmp_path / STATE_FILE, NetworkState(pid=os.getpid(), brokers=brokers))
+        monkeypatch.chdir(tmp_path)
+        said = reknit("topology")
+        document = reknit("topology", "--json")
+        routes = reknit("verify-routes")
+        counters = reknit("counters")
+    assert said.code == document.code == routes.code == counters.code == 1
+    assert said.out.splitlines() == [
+        "b1  mqtt h:1",
+        "└── b2  (does not answer)  (link down: closed by b2)",
+        "    └── b3  mqtt h:1",
+    ]
+    assert said.err.startswith("reknit: b2 (http://127.0.0.1:1): no answer from this broker (")
+    assert (said.err.count("\n"), routes.err) == (1, said.err)
+    assert document.json["silent"] == ["b2"]
+    assert [line for line in counters.out.splitlines() if not line.startswith(" ")] == ["b1", "b3"]
+
+
+class Doors:
+    """Operators' doors that say what the test wants, by broker and its neighbours."""
+
+    def __init__(self, neighbours: dict[str, dict[str, Any]]) -> None:
+        self._servers = []
+        self.urls = {}
+        for name, others in neighbours.items():
+            server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(name, others))
+            self._servers.append(server)
+            self.urls[name] = f"http://127.0.0.1:{server.server_port}"
+
+    def __enter__(self) -> Doors:
+        self._threads = [Thread(target=each.serve_forever, args=[0.01]) for each in self._servers]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for server, thread in zip(self._servers, self._threads, strict=True):
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+def _handler(name: str, neighbours: dict[str, Any]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"name": name, "mqtt": "h:1", "neighbours": neighbours}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
 
 
 def test_a_link_is_up_if_both_ends_say_so() -> None:

@@ -21,6 +21,7 @@ def test_it_prints_every_address_and_ends_cleanly_on_ctrl_c(start_up: Callable[.
     network.process.send_signal(signal.SIGINT)
     assert network.process.wait(timeout=30) == 0
     printed = (network.directory / "out").read_text()
+    assert printed.splitlines()[-2:] == ["ready; end with Ctrl-C", "ending 3 brokers"]
     for broker in state["brokers"]:
         assert all(broker[key] in printed for key in ("name", "mqtt", "listen", "admin"))
         with pytest.raises(ProcessLookupError):
@@ -47,9 +48,10 @@ def test_a_taken_port_is_one_clear_line(reknit: Callable[..., Any], monkeypatch:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--shape", "ring"], "network.shape: Invalid enum value 'ring'; allowed: line, random, star"),
-        (["--brokers", "0"], "network.brokers: Expected `int` >= 1"),
-        (["--routing", "best"], "options.routing: Invalid enum value 'best'; allowed: "),
+        (["--shape", "ring"], "--shape ring: Invalid enum value 'ring'; allowed: line, random, star"),
+        (["--brokers", "0"], "--brokers 0: Expected `int` >= 1"),
+        (["--routing", "best"], "--routing best: Invalid enum value 'best'; allowed: "),
+        (["--mqtt-base-port", "65535"], "--mqtt-base-port 65535: 3 brokers would need ports up to 65537"),
         (["none.toml"], "none.toml: No such file"),
         (["listed.toml", "--brokers", "2"], "--brokers: the file lists its brokers under [[broker]]"),
         (["cycle.toml"], "cycle.toml: the links form a cycle: y - x - y"),

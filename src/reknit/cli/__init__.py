@@ -64,7 +64,7 @@ def _run(words: list[str]) -> int:
     try:
         code = app(words, prog_name="reknit", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        return EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return EXIT_FAILURE
@@ -73,6 +73,8 @@ def _run(words: list[str]) -> int:
             raise
         typer.echo(_line(error), err=True)
         return exit_code
+    if code == EXIT_INTERRUPTED:  # typer makes this of a KeyboardInterrupt, too
+        typer.echo("reknit: interrupted", err=True)
     return code if isinstance(code, int) else 0
 
 

@@ -1,11 +1,13 @@
 """How a verb finds brokers and talks to their operators' doors.
 
-Owns: the way from ``--admin`` or the network's file to URLs, and the meaning of an answer. Must not know: what is
-asked. A broker that does not answer is a failure that names it, never a silent gap in the output.
+Owns: the way from ``--admin`` or the network's file to doors, and the meaning of an answer. Must not know: what is
+asked. All doors are asked at once. A broker that does not answer is named, and never a silent gap in the output.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,15 +16,35 @@ import httpx
 from reknit.cli._problem import BadInput, Failed
 from reknit.live.statefile import NetworkState, read_state
 
-__all__ = ["Operator", "find_state"]
+__all__ = ["Answer", "Operator", "find_state"]
 
 ASK_S_MAX = 5.0
 CHANGE_S_MAX = 40.0
+ASKED_AT_ONCE_MAX = 32
 
 
 def find_state() -> NetworkState:
     """The network of the working directory."""
     return read_state(Path.cwd())
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    url: str
+    name: str = ""
+    """Empty where only the URL is known."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.url})" if self.name else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came from one door: a document, or the one line that says why there is none."""
+
+    name: str
+    said: dict[str, Any] | None
+    error: str = ""
 
 
 class Operator:
@@ -32,7 +54,8 @@ class Operator:
     """
 
     def __init__(self, urls: list[str]) -> None:
-        self.urls = [_checked(url) for url in urls] or [broker.admin for broker in find_state().brokers]
+        found = [_Door(_checked(url)) for url in urls]
+        self._doors = found or [_Door(broker.admin, broker.name) for broker in find_state().brokers]
         self._http = httpx.Client(timeout=ASK_S_MAX, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -41,22 +64,39 @@ class Operator:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def all(self, path: str) -> list[dict[str, Any]]:
-        """The answer of each broker."""
-        return [self._request("GET", url, path) for url in self.urls]
+    def ask(self, path: str) -> list[Answer]:
+        """The answer of each broker, or that it gave none, in the order of the doors."""
+        with ThreadPoolExecutor(min(len(self._doors), ASKED_AT_ONCE_MAX)) as pool:
+            return list(pool.map(lambda door: self._answer(door, path), self._doors))
 
-    def change(self, method: str, url: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
-        """Ask for a change; a refusal is a failure with the broker's reason."""
-        return self._request(method, url, path, body, CHANGE_S_MAX)
+    def all(self, path: str) -> list[dict[str, Any]]:
+        """The answer of each broker; a failure names all that gave none."""
+        answers = self.ask(path)
+        if errors := "; ".join(each.error for each in answers if each.said is None):
+            raise Failed(errors)
+        return [each.said for each in answers if each.said is not None]
+
+    def change(self, method: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
+        """Ask the first door for a change; a refusal is a failure with the broker's reason."""
+        return self._request(method, self._doors[0], path, body, CHANGE_S_MAX)
+
+    def _answer(self, door: _Door, path: str) -> Answer:
+        try:
+            said = self._request("GET", door, path)
+        except Failed as error:
+            return Answer(door.name, None, str(error))
+        return Answer(str(said.get("name", door.name)), said)
 
     def _request(
-        self, method: str, url: str, path: str, body: dict[str, str] | None = None, wait_s: float = ASK_S_MAX
+        self, method: str, door: _Door, path: str, body: dict[str, str] | None = None, wait_s: float = ASK_S_MAX
     ) -> dict[str, Any]:
         try:
-            answer = self._http.request(method, url + path, json=body, timeout=wait_s)
-            said: dict[str, Any] = answer.json()
-        except (httpx.HTTPError, ValueError) as error:
-            raise Failed(f"{url}: no answer from this broker ({error})") from None
+            answer = self._http.request(method, door.url + path, json=body, timeout=wait_s)
+            said = answer.json()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise Failed(f"{door}: no answer from this broker ({error})") from None
+        if not isinstance(said, dict):
+            raise Failed(f"{door}: no operators' door answers there")
         if answer.is_error:
             raise Failed(str(said.get("error", said)))
         return said

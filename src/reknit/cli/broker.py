@@ -10,28 +10,33 @@ import typer
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
-    from reknit.live.config import BrokerFile, Settings
+    from reknit.live.config import BrokerFile, OwnSection, Settings
 
 __all__ = ["broker", "register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("broker")(broker)
+    app.command("broker", short_help="Run one broker until Ctrl-C.")(broker)
 
 
 def broker(
-    name: Annotated[str, typer.Option(help="What its neighbours call it.")] = "",
-    mqtt: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect.")] = "",
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where other brokers connect.")] = "",
+    name: Annotated[str, typer.Option(help="What its neighbours call it.  [required]")] = "",
+    mqtt: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect.  [required]")] = "",
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where other brokers connect.  [required]")] = "",
     admin: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where operators ask, over HTTP.")] = "",
     link: Annotated[list[str], typer.Option(metavar="NAME=HOST:PORT", help="A neighbour to dial.")] = [],  # noqa: B006
     expect: Annotated[list[str], typer.Option(metavar="NAME", help="A neighbour that dials us.")] = [],  # noqa: B006
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the neighbours there; if it exists, they count alone.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="A broker's TOML file; flags win.")] = None,
     trace: Annotated[str, typer.Option(metavar="DIR", help="Write what it sees there.")] = "",
     settings: Annotated[str, typer.Option(hidden=True)] = "",
     until_stdin_closes: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
-    """Run one broker until Ctrl-C.
+    """Run one broker until Ctrl-C. What becomes of its links is told on standard error, a line for each change.
+
+    What is required may stand in the file of --config instead.
 
     Example: reknit broker --name b2 --mqtt 127.0.0.1:1884 --listen 127.0.0.1:7002 --link b1=127.0.0.1:7001
     """
@@ -42,11 +47,9 @@ def broker(
     from reknit.live.process import BrokerPlan, run_broker
 
     file = read_broker_file(config) if config else BrokerFile()
-    given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin}
+    given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin, "state": str(state) if state else ""}
     section = msgspec.structs.replace(file.broker, **{key: value for key, value in given.items() if value})
-    for key in ("name", "mqtt", "listen"):
-        if not getattr(section, key):
-            raise BadInput(f"broker: --{key} is missing (or `{key}` under [broker] in the file)")
+    _refuse_missing(section)
     plan = BrokerPlan(
         name=check_name(section.name, "--name"),
         mqtt=parse_address(section.mqtt, "--mqtt"),
@@ -54,10 +57,19 @@ def broker(
         admin=parse_address(section.admin, "--admin") if section.admin else None,
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
         settings=_settings(file, settings, trace),
+        state=Path(section.state) if section.state else None,
         until_stdin_closes=until_stdin_closes,
     )
     _log_to_stderr()
     run_broker(plan)
+
+
+def _refuse_missing(section: OwnSection) -> None:
+    missing = [key for key in ("name", "mqtt", "listen") if not getattr(section, key)]
+    if missing:
+        flags = ", ".join(f"--{key}" for key in missing)
+        verb = "are" if len(missing) > 1 else "is"
+        raise BadInput(f"broker: {flags} {verb} missing (may stand under [broker] in the file of --config, too)")
 
 
 def _links(texts: list[str]) -> dict[str, str]:

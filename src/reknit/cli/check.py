@@ -6,23 +6,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reknit.cli._problem import BadInput
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from reknit.sim.campaign import Report, SeedResult
+    from reknit.sim.schedule import Outcome
 
 __all__ = ["check", "register"]
 
 EXIT_VIOLATIONS = 1
+SEEDS = 200
+FAULTS = {
+    "break": "broken connection",
+    "asymmetric": "one-way cut",
+    "crash": "crashed broker",
+    "pause": "paused broker",
+}
+"""What the faults are called here, where their own names are no nouns."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command("check")(check)
+    app.command("check", short_help="Judge the protocol under random faults.")(check)
 
 
 def check(
-    seeds: Annotated[int, typer.Option(min=1, help="How many random schedules to run.")] = 200,
-    first: Annotated[int, typer.Option(min=0, help="The seed of the first one.")] = 0,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many random schedules to run (default 200).")] = None,
+    first: Annotated[int | None, typer.Option(min=0, help="The seed of the first one (default 0).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Run this one schedule, and show all that is wrong.")] = None,
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     trace: Annotated[str, typer.Option(metavar="DIR", help="With --seed: write the trace of the run here.")] = "",
@@ -38,13 +49,18 @@ def check(
     Example: reknit check --seeds 2000
     """
     if seed is not None:
+        if seeds is not None or first is not None:
+            raise BadInput(f"check: --seed is one schedule; leave out {'--seeds' if seeds is not None else '--first'}")
         _check_one(seed, trace, as_json)
         return
+    if trace:
+        raise BadInput("check: --trace is for one schedule; name it with --seed")
     from reknit.sim.campaign import Report, run_campaign
 
     report = Report()
-    numbers = range(first, first + seeds)
-    for result in _with_progress(run_campaign(numbers, processes or None), seeds, report):
+    count = seeds or SEEDS
+    numbers = range(first or 0, (first or 0) + count)
+    for result in _with_progress(run_campaign(numbers, processes or None), count, report):
         report.add(result)
     _print_report(report, as_json)
     if report.violations:
@@ -82,13 +98,37 @@ def _print_report(report: Report, as_json: bool) -> None:
         _print_failure(result)
     tally = report.tally
     typer.echo(f"{tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
-    faults = {name: count for name, count in sorted(report.coverage.items()) if ":" in name}
-    typer.echo("covered: " + ", ".join(f"{name} {count}" for name, count in faults.items()))
-    typer.echo(f"{report.schedules} schedules, {report.violations} violations")
+    _print_coverage(report.coverage)
+    typer.echo(_verdict(report.schedules, report.violations))
+
+
+def _print_coverage(coverage: Mapping[str, int]) -> None:
+    """What the schedules have gone through, a line for each kind of thing that is drawn."""
+    kinds: dict[str, list[str]] = {}
+    for name, count in sorted(coverage.items()):
+        kind, colon, what = name.partition(": ")
+        if colon:
+            told = _count(count, FAULTS.get(what, what)) if kind == "fault" else f"{count} {what}"
+            kinds.setdefault(kind, []).append(told)
+    if kinds:
+        typer.echo("covered:")
+    for kind, found in kinds.items():
+        typer.echo(f"  {'faults' if kind == 'fault' else kind}: {', '.join(found)}")
+
+
+def _verdict(schedules: int, violations: int) -> str:
+    """As it always was where there are several schedules, since scripts look for that line."""
+    if schedules != 1:
+        return f"{schedules} schedules, {violations} violations"
+    return f"1 schedule, {_count(violations, 'violation')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _print_failure(result: SeedResult) -> None:
-    typer.echo(f"seed {result.seed}: {result.violation_count} violations")
+    typer.echo(f"seed {result.seed}: {_count(result.violation_count, 'violation')}")
     for each in result.violations[:3]:
         typer.echo(f"  {each}")
     typer.echo(f"  repeat it with: reknit check --seed {result.seed}")
@@ -97,6 +137,8 @@ def _print_failure(result: SeedResult) -> None:
 def _check_one(seed: int, trace: str, as_json: bool) -> None:
     from reknit.sim.schedule import run_seed
 
+    if trace:
+        _refuse_trace(trace)
     outcome = run_seed(seed)
     if trace:
         from reknit.trace.store import write_trace
@@ -111,9 +153,49 @@ def _check_one(seed: int, trace: str, as_json: bool) -> None:
         violations = [str(each) for each in outcome.violations]
         typer.echo(json.dumps({"plan": plan, "violations": violations, "faults": outcome.faults}, indent=2))
     else:
-        typer.echo(f"{outcome.plan}")
+        _print_plan(outcome)
         for each in outcome.violations:
             typer.echo(f"  {each}")
-        typer.echo(f"1 schedules, {len(outcome.violations)} violations")
+        typer.echo(_verdict(1, len(outcome.violations)))
     if outcome.violations:
         raise typer.Exit(EXIT_VIOLATIONS)
+
+
+def _refuse_trace(directory: str) -> None:
+    """Before the run, since a run of a minute should not end with a typing error."""
+    import os
+    from pathlib import Path
+
+    path = Path(directory)
+    if path.exists() and not path.is_dir():
+        raise BadInput(f"--trace {directory}: is no directory")
+    if next(path.glob("node=*"), None) is not None:
+        raise BadInput(f"--trace {directory}: there is a trace already; two runs in one directory would read as one")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--trace {directory}: {error.strerror}") from None
+    if not os.access(path, os.W_OK):
+        raise BadInput(f"--trace {directory}: cannot be written to")
+
+
+def _print_plan(outcome: Outcome) -> None:
+    plan = outcome.plan
+    carried = f"datagrams, {plan.network.loss:.0%} lost" if plan.network.datagrams else "streams"
+    covering = " with covering" if plan.covering else ""
+    happened = ", ".join(
+        _count(count, FAULTS.get(name, name)) for name, count in sorted(outcome.faults.items()) if count
+    )
+    typer.echo(f"seed {plan.seed}")
+    typer.echo(
+        f"  network: {plan.brokers} brokers, {plan.shape}, {carried}, latency up to {plan.network.latency_s_max:g} s"
+    )
+    typer.echo(f"  routing: {plan.routing}{covering}")
+    typer.echo(
+        f"  clients: {plan.clients_per_broker} at each broker, {plan.publish_per_s:g} events/s, "
+        f"{plan.churn_per_s:g} changes of subscriptions/s, {plan.links_per_s:g} of links/s"
+    )
+    typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:g} s")
+    typer.echo(f"  faults: {happened or 'none'}")
+    tally = outcome.tally
+    typer.echo(f"  {tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")

@@ -25,7 +25,7 @@ BROKERS_MAX = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command("demo")(demo)
+    app.command("demo", short_help="Kill a broker of a network at work, and judge.")(demo)
 
 
 def demo(

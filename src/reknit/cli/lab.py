@@ -24,6 +24,15 @@ WIDTH_PIPED = 160
 """Columns of a table where there is no terminal to ask."""
 
 
+HELP = """Measure what the papers claim.
+
+\b
+    reknit lab list
+    reknit lab run forwarding-vs-flooding --scale quick
+    reknit lab compare
+"""
+
+
 class ScaleName(StrEnum):
     """As ``reknit.lab.experiment.Scale``, which is imported only when it is needed."""
 
@@ -32,10 +41,12 @@ class ScaleName(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    lab = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure what the papers claim.")
-    lab.command("list")(list_experiments)
-    lab.command("run")(run)
-    lab.command("compare")(compare)
+    lab = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help="Measure what the papers claim."
+    )
+    lab.command("list", short_help="Show the experiments and their claims.")(list_experiments)
+    lab.command("run", short_help="Run experiments in the simulator.")(run)
+    lab.command("compare", short_help="Hold the results against the papers.")(compare)
     app.add_typer(lab, name="lab")
 
 

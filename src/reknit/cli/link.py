@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reknit.cli._problem import BadInput
 
+if TYPE_CHECKING:
+    from reknit.cli._operator import Operator
+
 __all__ = ["add", "register", "remove"]
+
+HELP = """Add or remove a link while events flow.
+
+In the directory of a network that `reknit up` runs, brokers are known by their names:
+
+    reknit link remove b2 b3
+    reknit link add b1 b3
+
+Any other broker is reached by its operator's door, and is told where the other one listens for links:
+
+    reknit link add b1 b3=127.0.0.1:7003 --admin http://127.0.0.1:8001
+    reknit link remove b1 b3 --admin http://127.0.0.1:8001
+"""
 
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(help="Add or remove a link while events flow.", no_args_is_help=True, rich_markup_mode=None)
-    verbs.command("add")(add)
-    verbs.command("remove")(remove)
+    verbs = typer.Typer(
+        help=HELP.replace(":\n\n    ", ":\n\n\b\n    "),
+        short_help="Add or remove a link while events flow.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    verbs.command("add", short_help="Join two trees by a link.")(add)
+    verbs.command("remove", short_help="Split a tree at a link.")(remove)
     app.add_typer(verbs, name="link")
 
 
 def add(
     a: Annotated[str, typer.Argument(metavar="A", help="One broker.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
-    admin: Annotated[str, typer.Option(metavar="URL", help="A's operator's door; B is then NAME=HOST:PORT.")] = "",
+    b: Annotated[str, typer.Argument(metavar="B", help="The other; with --admin as NAME=HOST:PORT.")],
+    admin: Annotated[
+        str, typer.Option(metavar="URL", help="A's operator's door; B is then NAME=HOST:PORT, where it listens.")
+    ] = "",
 ) -> None:
     """Join two trees by a link between A and B. A link that would close a cycle is refused.
 
     Example: reknit link add b2 b5
+
+    Or, where no `reknit up` runs: reknit link add b2 b5=127.0.0.1:7005 --admin http://127.0.0.1:8002
     """
-    if a == b.partition("=")[0]:
+    peer, equals, address = b.partition("=")
+    if a == peer:
         raise BadInput(f"link add: {a!r} cannot be linked with itself")
     if admin:
-        peer, _, address = b.partition("=")
+        _check_peer(b, peer, address)
+        with _door(admin, a) as operator:
+            operator.change("POST", "/links", {"peer": peer, "address": address})
     else:
-        from reknit.cli._operator import find_state
-        from reknit.live.plan import dialler
-
-        state = find_state()
-        one, other = state.broker(a), state.broker(b)
-        if dialler(a, b) == b:
-            one, other = other, one
-        admin, peer, address = one.admin, other.name, other.listen
-    _change(admin, "POST", "/links", {"peer": peer, "address": address})
-    typer.echo(f"{a} and {b} are linked")
+        if equals:
+            raise BadInput(f"link add: {b!r}: an address is for --admin URL; without it, give the name alone")
+        _add_here(a, b)
+    typer.echo(f"{a} and {peer} are linked")
 
 
 def remove(
@@ -52,19 +74,56 @@ def remove(
     """Split the tree at the link between A and B.
 
     Example: reknit link remove b2 b3
+
+    Or, where no `reknit up` runs: reknit link remove b2 b3 --admin http://127.0.0.1:8002
     """
+    from reknit.live.config import check_name
+
+    check_name(b, "link remove")
     if not admin:
         from reknit.cli._operator import find_state
 
         state = find_state()
         state.broker(b)
         admin = state.broker(a).admin
-    _change(admin, "DELETE", f"/links/{b}")
+    with _door(admin, a) as operator:
+        operator.change("DELETE", f"/links/{b}")
     typer.echo(f"{a} and {b} are not linked any more")
 
 
-def _change(admin: str, method: str, path: str, body: dict[str, str] | None = None) -> None:
+def _check_peer(text: str, peer: str, address: str) -> None:
+    from reknit.live.address import parse_address
+    from reknit.live.config import check_name
+
+    if not address:
+        raise BadInput(f"link add: with --admin, B is NAME=HOST:PORT (such as b5=127.0.0.1:7005), not {text!r}")
+    check_name(peer, "link add")
+    parse_address(address, f"link add: {peer}")
+
+
+def _add_here(a: str, b: str) -> None:
+    """Of a network that runs here every address is known, and so is the end that dials."""
+    from reknit.cli._operator import find_state
+    from reknit.live.plan import dialler
+
+    state = find_state()
+    one, other = state.broker(a), state.broker(b)
+    if dialler(a, b) == b:
+        one, other = other, one
+    with _door(one.admin, one.name) as operator:
+        operator.change("POST", "/links", {"peer": other.name, "address": other.listen})
+
+
+def _door(admin: str, name: str) -> Operator:
+    """The operator's door of ``name``, once it has said that it is that."""
     from reknit.cli._operator import Operator
 
-    with Operator([admin]) as operator:
-        operator.change(method, operator.urls[0], path, body)
+    operator = Operator([admin])
+    try:
+        found = operator.all("/healthz")[0].get("name")
+        if found != name:
+            raise BadInput(f"--admin: {admin} is the door of {found}, not of {name}")
+    except BaseException:
+        operator.__exit__()
+        raise
+    return operator

@@ -17,7 +17,7 @@ __all__ = ["register", "up"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("up")(up)
+    app.command("up", short_help="Run a whole network on this machine until Ctrl-C.")(up)
 
 
 def up(
@@ -53,7 +53,9 @@ def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, 
     """The file with what the flags say put over it, checked as a whole."""
     import msgspec
 
+    from reknit.live.address import PORT_MAX
     from reknit.live.config import NetworkFile, convert_network, network_edges, read_network_file
+    from reknit.live.errors import ConfigError
 
     file = read_network_file(path) if path else NetworkFile()
     if file.broker and wanted:
@@ -66,9 +68,23 @@ def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, 
         document["trace"]["directory"] = str(trace)
     if document["trace"]["directory"]:
         document["trace"]["directory"] = str(Path(document["trace"]["directory"]).absolute())
-    chosen = convert_network(document)
+    try:
+        chosen = convert_network(document)
+    except ConfigError as error:
+        raise BadInput(_by_flag(str(error), wanted, routing)) from None
+    base, count = chosen.network.mqtt_base_port, chosen.network.brokers
+    if not chosen.broker and base + count - 1 > PORT_MAX:
+        raise BadInput(f"--mqtt-base-port {base}: {count} brokers would need ports up to {base + count - 1}")
     network_edges(chosen)
     return chosen
+
+
+def _by_flag(error: str, wanted: dict[str, Any], routing: str | None) -> str:
+    """Name the flag instead of the key that it has set: the file may not even have that."""
+    for key in wanted:
+        if error.startswith(f"network.{key}: "):
+            return error.replace(f"network.{key}", f"--{key.replace('_', '-')} {wanted[key]}", 1)
+    return error.replace("options.routing", f"--routing {routing}", 1) if routing is not None else error
 
 
 def _print_table(state: NetworkState) -> None:

@@ -17,7 +17,7 @@ EXIT_DIFFERENT = 1
 
 
 def register(app: typer.Typer) -> None:
-    app.command("verify-routes")(verify_routes)
+    app.command("verify-routes", short_help="Compare every table with the ideal one.")(verify_routes)
 
 
 def verify_routes(
@@ -26,7 +26,7 @@ def verify_routes(
 ) -> None:
     """Compute every broker's ideal table from all subscriptions, and print the difference. Exit code 1 if there is one.
 
-    The tables are read one after the other, so a network that is just changing may show differences that pass.
+    The tables are not all read in the same moment, so a network that is just changing may show differences that pass.
 
     Example: reknit verify-routes
     """

@@ -34,7 +34,7 @@ test: $(READY) lint
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@said=$$($(BIN)/lint-imports --no-logo) && echo "$$said" | tail -n 1 || { code=$$?; echo "$$said"; exit $$code; }
 
 bench: $(READY)
 	@$(BIN)/python -m bench

@@ -74,8 +74,17 @@ def environment() -> dict[str, str]:
 
 def run(block: Block, directory: Path) -> str:
     command = [sys.executable, "-c", block.text] if block.language == "python" else shell(block.text)
-    ran = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, f"{block.text}\n{ran.stdout}{ran.stderr}"
+    # Both outputs together, as a terminal shows them.
+    ran = subprocess.run(
+        command,
+        cwd=directory,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, f"{block.text}\n{ran.stdout}"
     return ran.stdout
 
 

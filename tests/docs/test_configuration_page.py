@@ -1,0 +1,63 @@
+"""The configuration's page: every key of every section with its default, and none that is not there; examples load."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from reknit.core.broker import BrokerOptions
+from reknit.core.links.options import LinkOptions
+from reknit.core.overlay.options import OverlayOptions
+from reknit.live import config
+from reknit.live.admin import PATHS
+from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+SECTIONS: dict[str, Any] = {
+    "[broker]": config.OwnSection,
+    "[network]": config.NetworkSection,
+    "[[link]]": config.LinkSection,
+    "[options]": BrokerOptions,
+    "[options.links]": LinkOptions,
+    "[options.overlay]": OverlayOptions,
+    "[mqtt]": config.MqttSection,
+    "[trace]": config.TraceSection,
+    "[bounds]": config.Bounds,
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_key_is_there_with_its_default(section: str) -> None:
+    text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
+    shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
+    fields = msgspec.structs.fields(SECTIONS[section])
+    tables = ("links", "overlay") if section == "[options]" else ()
+    known = {each.name: "" if each.required else json.dumps(each.default) for each in fields if each.name not in tables}
+    assert shown == known
+
+
+def test_no_section_is_left_out() -> None:
+    keys = {each.name for kind in (Settings, BrokerFile, NetworkFile) for each in msgspec.structs.fields(kind)}
+    assert [key for key in keys if f"[{key}]" not in PAGE] == []
+    assert sorted(re.findall(r"^### `(.+)`$", PAGE, re.MULTILINE)) == sorted(SECTIONS)
+
+
+def test_the_files_that_are_shown_load() -> None:
+    broker, network = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert msgspec.toml.decode(broker, type=BrokerFile).neighbours == {"b1": "127.0.0.1:7001", "b3": ""}
+    assert len(network_edges(msgspec.toml.decode(network, type=NetworkFile))) == 4
+
+
+def test_the_example_of_a_network_loads() -> None:
+    assert len(network_edges(read_network_file(ROOT / "examples" / "network.toml"))) == 3
+
+
+def test_the_operators_page_has_every_path_of_the_door() -> None:
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `((?:GET|POST|DELETE) .+?)` \|", page, re.MULTILINE) == list(PATHS)

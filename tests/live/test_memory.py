@@ -20,6 +20,11 @@ def test_what_is_kept_comes_back_and_replaces_what_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_place_where_it_cannot_be_kept_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="none is no directory that can be written to"):
+        recall(tmp_path / "none" / "b1.state", "b1")
+
+
 def test_where_it_cannot_be_written_the_old_one_stays_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,9 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def recall(path: Path, name: str) -> Memory | None:
-    """What broker ``name`` has kept; None if there is no file yet. ``ConfigError`` if it is not such a file."""
+    """What broker ``name`` has kept; None if there is no file yet. ``ConfigError`` if there can be no such file."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"{path}: cannot be kept there: {path.parent} is no directory that can be written to")
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")

@@ -94,7 +94,7 @@ class Broker:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
-        neighbours of the life before, as ``Remember`` gave them; they need no search, for the other ends still hold them.
+        neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}

@@ -43,7 +43,7 @@ from reknit.model.topic import filter_covers
 
 __all__ = ["covers", "implies"]
 
-_STEPS_MAX = 4096
+_STEPS_MAX = 512
 """How many implications one question may ask before the answer is no; ORs inside ANDs inside ORs multiply."""
 
 

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reknit.core import io
-from reknit.model.event import TYPES_PROPERTY
+from reknit.model.event import SELECTOR_PROPERTY, TYPES_PROPERTY
 from reknit.model.selector import unparse
 from reknit.mqtt import packets
 from reknit.mqtt.door import Door, DoorOptions
 from reknit.mqtt.encode import encode
 from reknit.mqtt.packets import V5_0, Packet, Publish, Request, Subscribe
 from reknit.mqtt.properties import Properties, PropertyId
-from reknit.mqtt.subscriptions import SELECTOR_PROPERTY
 from reknit.wire import codec
 from reknit.wire.messages import Data, Events, Sub
 from tests.model.strategies import conditions

@@ -31,12 +31,11 @@ from reknit.client.errors import (
 )
 from reknit.client.event import publish_properties
 from reknit.client.subscription import Group, Groups, Subscription
-from reknit.model.event import Scalar
+from reknit.model.event import SELECTOR_PROPERTY, Scalar
 from reknit.model.topic import check_topic
 
 __all__ = ["Client", "connect"]
 
-SELECTOR_PROPERTY = "selector"
 IN_FLIGHT_MAX = 20
 """Publications at QoS 1 on their way at once, where the broker takes as many; others wait here."""
 ANSWER_S_MAX = 10.0

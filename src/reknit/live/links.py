@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING, cast
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import FrameSplitter, FrameTooLong
-from reknit.live.outlet import Outlet
+from reknit.live.outlet import CLOSE_S_MAX, Outlet
 from reknit.wire.codec import FRAME_BYTES_MAX, GREETING_BYTES_MAX
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
 
-__all__ = ["CLOSE_S_MAX", "DIAL_S_MAX", "LinkProtocol", "dial"]
+__all__ = ["DIAL_S_MAX", "LinkProtocol", "dial"]
 
 DIAL_S_MAX = 5.0
-CLOSE_S_MAX = 1.0
-"""How long a connection that is being closed may take to send what it still holds."""
 
 
 class LinkProtocol(asyncio.Protocol):

@@ -14,15 +14,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from reknit.live.outlet import Outlet
+from reknit.live.outlet import CLOSE_S_MAX, Outlet
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
 
-__all__ = ["CLOSE_S_MAX", "ClientProtocol"]
-
-CLOSE_S_MAX = 1.0
-"""How long a connection that is being closed may take to send what it still holds."""
+__all__ = ["ClientProtocol"]
 
 
 class ClientProtocol(asyncio.Protocol):

@@ -13,7 +13,10 @@ from __future__ import annotations
 import asyncio
 import os
 
-__all__ = ["Outlet"]
+__all__ = ["CLOSE_S_MAX", "Outlet"]
+
+CLOSE_S_MAX = 1.0
+"""How long a connection that is being closed may take to send what it still holds."""
 
 
 class Outlet:

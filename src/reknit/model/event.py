@@ -23,6 +23,7 @@ import msgspec
 __all__ = [
     "INTEGER_MAX",
     "INTEGER_MIN",
+    "SELECTOR_PROPERTY",
     "TYPES_PROPERTY",
     "Attributes",
     "BadAttribute",
@@ -43,6 +44,9 @@ EventId: TypeAlias = tuple[str, int]
 
 INTEGER_MIN = -(2**63)
 INTEGER_MAX = 2**63 - 1
+
+SELECTOR_PROPERTY = "selector"
+"""The user property of a SUBSCRIBE that holds the selector of all its filters."""
 
 TYPES_PROPERTY = "reknit-types"
 """The user property that names the types of others: a JSON object from name to one of ``s i f b``."""

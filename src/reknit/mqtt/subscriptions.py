@@ -15,16 +15,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from reknit.model.event import SELECTOR_PROPERTY
 from reknit.model.pattern import BadPattern, Pattern
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
 from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
 from reknit.mqtt.reasons import Reason
 
-__all__ = ["SELECTOR_PROPERTY", "Outcome", "Refusal", "Subscription", "Subscriptions", "read_request", "selector_of"]
-
-SELECTOR_PROPERTY = "selector"
-"""The user property of a SUBSCRIBE that holds the selector of all its filters."""
+__all__ = ["Outcome", "Refusal", "Subscription", "Subscriptions", "read_request", "selector_of"]
 
 
 class Subscription(msgspec.Struct, frozen=True, gc=False):

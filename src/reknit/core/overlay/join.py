@@ -89,8 +89,8 @@ class Joins:
         if intent.peer in self.links.of:  # it has joined us meanwhile
             self._done(intent, "")
             return
-        if self.search.locked_by is not None:
-            self._later(intent, f"{self.turn.node} takes part in a join that {self.search.locked_by[0]} began")
+        if self.search.busy:
+            self._later(intent, self.search.busy)
             return
         intent.tries += 1
         intent.give_up_at = self.turn.now + self.options.lease_s / 2
@@ -183,9 +183,8 @@ class Joins:
     # --- the answerer's side
 
     def on_stranger(self, stranger: Stranger) -> Iterator[str]:
-        if self.search.locked_by is not None:
-            busy = f"{self.turn.node} takes part in a join that {self.search.locked_by[0]} began"
-            self.links.refuse(stranger.conn, Refuse(busy, retry=True, stranger=False))
+        if self.search.busy:
+            self.links.refuse(stranger.conn, Refuse(self.search.busy, retry=True, stranger=False))
             return
         began = self.search.begin(stranger.hello.name, self.neighbours(), self.turn.now)
         wave = began.wave if isinstance(began, Answer) else began

@@ -52,6 +52,11 @@ class Search:
     def locked_by(self) -> Wave | None:
         return self._held.wave if self._held else None
 
+    @property
+    def busy(self) -> str:
+        """Why this broker takes part in no other search now, for people to read; empty if it does."""
+        return f"{self.me} takes part in a join that {self._held.wave[0]} began" if self._held else ""
+
     def begin(self, target: str, neighbours: Iterable[str], now: float) -> Answer | Wave:
         """Lock this broker and search the tree. The answer, if it is there at once; else the wave to wait for."""
         assert self._held is None
@@ -73,7 +78,7 @@ class Search:
         elif seek.target in others:
             self.send(sender, Sought(seek.wave, [*path, seek.target], ""))
         elif self._held is not None:
-            self.send(sender, Sought(seek.wave, [], f"{self.me} takes part in a join that {self._held.wave[0]} began"))
+            self.send(sender, Sought(seek.wave, [], self.busy))
         else:
             self._held = _Held(seek.wave, sender, now + self.lease_s, others, dict.fromkeys(others))
             for neighbour in others:

@@ -33,19 +33,34 @@ from reknit.core.io import (
     Remember,
     RemoveLink,
     Subscribe,
+    SwapLink,
     Unsubscribe,
 )
 from reknit.core.links.custody import Custody
-from reknit.core.links.link import Link, settle
+from reknit.core.links.link import settle
 from reknit.core.links.links import LinkEvent, Links
 from reknit.core.links.options import LinkOptions
+from reknit.core.overlay.events import (
+    Arrived,
+    Linked,
+    Merged,
+    OverlayEvent,
+    Paused,
+    Renamed,
+    Resumed,
+    SidesWanted,
+    Split,
+    Tell,
+    TurnedDown,
+    Unlinked,
+)
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.overlay import Arrived, Linked, Overlay, OverlayEvent, TurnedDown, Unlinked
+from reknit.core.overlay.overlay import Overlay
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import RoutingName, make_routing
 from reknit.core.routing.table import client
 from reknit.core.turn import Turn
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Message, Snapshot
 
@@ -90,11 +105,13 @@ class Broker:
         neighbours: Mapping[str, str] | None = None,
         address: str = "",
         links: Mapping[str, str] | None = None,
+        notes: str = "",
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
+        ``notes``: of the same.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
@@ -106,11 +123,13 @@ class Broker:
         self.turn = Turn(name, options.observe)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
+        self.overlay.swaps.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
-        self.gate = Gate([*founded, *wanted], options.gate_s_max)
+        hidden = self.overlay.swaps.hidden()
+        self.gate = Gate([name for name in (*founded, *wanted) if name not in hidden], options.gate_s_max)
         self._clients: dict[str, None] = {}
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
-        self._held: deque[tuple[Event, str, Custody]] = deque()
+        self._held: deque[tuple[Event, str, tuple[str, ...], Custody]] = deque()
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seq = 0
         self._seen: dict[str, int] = {}  # by source: its last event that came by
@@ -128,6 +147,7 @@ class Broker:
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
             AddLink: lambda each: self.overlay.add(each.peer, each.address, each.request),
             RemoveLink: lambda each: self._on_overlay_events(self.overlay.remove(each.peer, each.request)),
+            SwapLink: lambda each: self._on_overlay_events(self.overlay.swap(each.middle, each.goal, each.request)),
         }
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
@@ -159,6 +179,7 @@ class Broker:
         self._begin_with = None
         self.turn.tell(Kind.STARTED, detail=self.source)
         self.gate.start(self.turn.now)
+        self._on_overlay_events(self.overlay.tables_known(self.gate.open))
         self.overlay.found(founded)
         for peer, address in wanted.items():
             if address:
@@ -174,7 +195,8 @@ class Broker:
     def _remembered(self) -> Remember:
         neighbours = self.links.remembered()
         expected = dict.fromkeys([*self.gate.missing, *self.gate.late], "") | self.overlay.joins.configured()
-        return Remember(neighbours, {name: at for name, at in expected.items() if name not in self.links.of})
+        wanted = {name: at for name, at in expected.items() if name not in self.links.of}
+        return Remember(neighbours, wanted, self.overlay.swaps.notes())
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""
@@ -218,14 +240,14 @@ class Broker:
             event.seq = self._seq = self._seq + 1
             if observing:
                 self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
-            self._dispatch(event, "", custody)
+            self._dispatch(event, "", (), custody)
 
     # --- events
 
-    def _dispatch(self, event: Event, sender: str, custody: Custody) -> None:
-        """Send an event on to whoever wants it, but not back."""
+    def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
+        """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
         if not self.gate.open:
-            self._hold(event, sender, custody)
+            self._hold(event, sender, skip, custody)
             return
         route = self.routing.route(event)
         if route.matches:
@@ -233,14 +255,10 @@ class Broker:
             if self.turn.observing:
                 self._see_deliveries(event, [name for name, _ in route.matches])
         for neighbour in route.neighbours:
-            if neighbour != sender and (link := self.overlay.link(neighbour)) is not None:
-                self._forward(event, link, custody)
+            if neighbour not in skip:
+                self.overlay.forward(event, neighbour, sender, custody)
         if self.gate.late:
             self._see_unrouted(event, sender)
-
-    def _forward(self, event: Event, link: Link, custody: Custody) -> None:
-        if link.send_event(event, custody) and self.turn.observing:
-            self.turn.see(Kind.FORWARDED, peer=link.peer, event=event, size=event_bytes(event))
 
     def _see_deliveries(self, event: Event, clients: Iterable[str]) -> None:
         for name in clients:
@@ -253,29 +271,32 @@ class Broker:
                 self.unrouted += 1
                 self.turn.see(Kind.DROPPED, peer=neighbour, event=event, detail="its table is not known")
 
-    def _take(self, event: Event, sender: str, custody: Custody) -> None:
+    def _take(self, event: Event, arrived: Arrived) -> None:
         """An event from a neighbour. Links are FIFO and the overlay is a tree, so a source's numbers only rise."""
+        peer, custody = arrived.peer, arrived.custody
         if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
-            self.turn.see(Kind.DROPPED, peer=sender, event=event, detail="copy")
+            self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
+            if arrived.relay and arrived.relay in self.routing.route(event).neighbours:
+                self.overlay.forward(event, arrived.relay, peer, custody)
             return
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
             del self._seen[next(iter(self._seen))]
         self._seen[event.source] = event.seq
-        self._dispatch(event, sender, custody)
+        self._dispatch(event, peer, arrived.skip, custody)
 
-    def _hold(self, event: Event, sender: str, custody: Custody) -> None:
+    def _hold(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         if len(self._held) >= self.options.held_events_max:
             self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
             return
         custody.pending += 1
-        self._held.append((event, sender, custody))
+        self._held.append((event, sender, skip, custody))
 
     def _release_held(self) -> None:
         """The gate has opened: events that waited go on, in their order."""
         while self._held:
-            event, sender, custody = self._held.popleft()
+            event, sender, skip, custody = self._held.popleft()
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
-            self._dispatch(event, sender, custody)
+            self._dispatch(event, sender, skip, custody)
 
     # --- neighbours
 
@@ -289,14 +310,12 @@ class Broker:
     def _on_overlay_events(self, events: Iterable[OverlayEvent]) -> None:
         for event in events:
             match event:
-                case Arrived(peer=peer, messages=messages, custody=custody):
-                    self.turn.custodies.append(custody)
-                    for message in messages:
-                        self._on_message(peer, message, custody)
+                case Arrived():
+                    for message in event.messages:
+                        self._on_message(message, event)
                 case Linked(peer=peer):
                     self.routing.begin_session(peer)
-                    self._untold[peer] = None
-                    self._tell_untold()
+                    self._tell(peer)
                 case TurnedDown(peer=peer):
                     self._heard(peer)
                 case Unlinked(peer=peer):
@@ -304,18 +323,49 @@ class Broker:
                     self.routing.begin_session(peer)
                     self.routing.forget(peer)
                     self._heard(peer)
+                case _:
+                    self._on_regrouped(event)
 
-    def _on_message(self, peer: str, message: Message, custody: Custody) -> None:
+    def _on_regrouped(self, event: OverlayEvent) -> None:
+        """What is known of neighbours is seated anew; nobody beyond them has to hear of it."""
+        match event:
+            case Paused(peer=peer):
+                self.routing.pause(peer)
+            case Resumed(peer=peer):
+                self.routing.resume(peer)
+            case Tell(peer=peer):
+                self._tell(peer)
+            case SidesWanted(one=one, other=other):
+                self.overlay.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
+            case Renamed(old=old, new=new, tell=tell):
+                self.routing.rename(old, new)
+                self._tell(new) if tell else self.routing.resume(new)
+            case Merged(gone=gone, into=into, said=said):
+                self._untold.pop(gone, None)
+                self.routing.begin_session(gone)
+                self.routing.merge(gone, into, said or [])
+                self._tell(into) if said is None else self.routing.resume(into)
+                self._heard(gone)
+            case Split(old=old, new=new, behind_old=behind_old, behind_new=behind_new):
+                self.routing.split(old, new, behind_old, behind_new)
+
+    def _on_message(self, message: Message, arrived: Arrived) -> None:
+        peer = arrived.peer
         if isinstance(message, Events):
             for event in message.events:
-                self._take(event, peer, custody)
+                self._take(event, arrived)
         elif self.overlay.link(peer) is None:
             pass  # what a neighbour that is being left wants does not matter any more
         elif isinstance(message, Snapshot):
             if self.routing.receive_snapshot(peer, message):
+                self.overlay.heard(peer)
                 self._heard(peer)
         else:
             self.routing.receive(peer, message)
+
+    def _tell(self, peer: str) -> None:
+        self._untold[peer] = None
+        self._tell_untold()
 
     def _heard(self, peer: str) -> None:
         shut = not self.gate.open
@@ -328,8 +378,10 @@ class Broker:
             if self.gate.may_tell(peer):
                 del self._untold[peer]
                 self.routing.tell(peer)
-        if self.gate.open and self._held:
-            self._release_held()
+        if self.gate.open:
+            if self._held:
+                self._release_held()
+            self._on_overlay_events(self.overlay.tables_known(True))
 
     def _send(self, neighbour: str, message: Message) -> None:
         if (link := self.overlay.link(neighbour)) is not None:

@@ -40,6 +40,7 @@ __all__ = [
     "Reply",
     "Send",
     "Subscribe",
+    "SwapLink",
     "Unsubscribe",
 ]
 
@@ -132,8 +133,19 @@ class RemoveLink(msgspec.Struct, frozen=True, gc=False):
     request: int
 
 
+class SwapLink(msgspec.Struct, frozen=True, gc=False):
+    """Turn the link to ``middle`` into one to ``goal``, a neighbour of ``middle``, while events flow.
+
+    A ``Reply`` with the same ``request`` says how it went.
+    """
+
+    middle: str
+    goal: str
+    request: int
+
+
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | AddLink | RemoveLink
+Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | AddLink | RemoveLink | SwapLink
 
 # --- effects
 
@@ -183,11 +195,13 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 class Remember(msgspec.Struct, frozen=True, gc=False):
     """Keep this, and give it to the next life of this broker: names, with addresses where they are known.
 
-    ``neighbours`` are its links, which the other ends hold too; ``wanted`` it was to be linked with, and is not yet.
+    ``neighbours`` are its links, which the other ends hold too; ``wanted`` it was to be linked with, and is not yet;
+    ``notes`` are its own, on a change of the tree that is under way.
     """
 
     neighbours: dict[str, str]
     wanted: dict[str, str]
+    notes: str = ""
 
 
 Effect: TypeAlias = Remember | Send | Close | Dial | Deliver | Observe | Reply

@@ -29,6 +29,7 @@ from reknit.core.io import (
     Reply,
     Send,
     Subscribe,
+    SwapLink,
     Unsubscribe,
 )
 from reknit.model.event import Event
@@ -54,6 +55,7 @@ class Node:
     name: str
     neighbours: dict[str, str]  # to be linked with
     links: dict[str, str] = field(default_factory=dict)  # what it remembers from the life before
+    notes: str = ""  # of the same
     broker: Broker | None = None
     incarnation: int = 0
     paused: bool = False
@@ -96,7 +98,9 @@ class Cluster:
         node = self.nodes[name]
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
-        node.broker = Broker(name, node.incarnation, self.options, rng, dict(node.neighbours), name, dict(node.links))
+        node.broker = Broker(
+            name, node.incarnation, self.options, rng, dict(node.neighbours), name, dict(node.links), node.notes
+        )
         node.paused, node.alarm = False, None
         node.inbox.clear()
         self.give(name, Due())
@@ -160,8 +164,9 @@ class Cluster:
                 self.network.dial(name, peer)
             case Reply(request=request, error=error):
                 self.replies[request] = error
-            case Remember(neighbours=links, wanted=wanted):
-                self.nodes[name].links, self.nodes[name].neighbours = links, wanted
+            case Remember(neighbours=links, wanted=wanted, notes=notes):
+                node = self.nodes[name]
+                node.links, node.neighbours, node.notes = links, wanted, notes
 
     def _set_alarm(self, node: Node, broker: Broker) -> None:
         at = broker.deadline()
@@ -200,6 +205,11 @@ class Cluster:
     def remove_link(self, one: str, other: str) -> int:
         self._requests += 1
         self.give(one, RemoveLink(other, self._requests))
+        return self._requests
+
+    def swap(self, mover: str, middle: str, goal: str) -> int:
+        self._requests += 1
+        self.give(mover, SwapLink(middle, goal, self._requests))
         return self._requests
 
     # --- rest

@@ -65,6 +65,7 @@ class Plan(msgspec.Struct, frozen=True):
     publish_per_s: float
     churn_per_s: float
     links_per_s: float
+    swaps_per_s: float
     reaction: float
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
@@ -109,6 +110,7 @@ def draw(seed: int) -> Plan:
         links_per_s=rng.choice((0.0, 0.0, 0.4)),
         reaction=rng.choice((0.0, 0.2)),
         founded=rng.random() < 0.7,
+        swaps_per_s=rng.choice((0.0, 1.0, 4.0)),
     )
 
 
@@ -155,10 +157,10 @@ class _Run:
         for number in range(1, self.plan.rounds + 1):
             if problems:
                 return problems
-            self._round(self.plan.faults, self.plan.churn_per_s, self.plan.links_per_s)
+            self._round(self.plan.faults, self.plan.churn_per_s, self.plan.links_per_s, self.plan.swaps_per_s)
             problems = self._settle(f"after round {number}")
         if not problems:
-            self._round(FaultOptions(), 0.0, 0.0)
+            self._round(FaultOptions(), 0.0, 0.0, 0.0)
             problems = self._settle("at the end")
         return problems
 
@@ -169,14 +171,16 @@ class _Run:
         why = self.cluster.restlessness()
         return [Violation("liveness", self.cluster.kernel.now, f"not at rest {when}: {why}")]
 
-    def _round(self, faults: FaultOptions, churn_per_s: float, links_per_s: float) -> None:
-        span = self.plan.round_s if churn_per_s or links_per_s or faults != FaultOptions() else 1.0
+    def _round(self, faults: FaultOptions, churn_per_s: float, links_per_s: float, swaps_per_s: float) -> None:
+        still = faults == FaultOptions() and not (churn_per_s or links_per_s or swaps_per_s)
+        span = 1.0 if still else self.plan.round_s
         self.quiet = False
         hand = Faults(self.cluster, faults, self.rng, self.faults)
         hand.schedule(span)
         self._spread(self.plan.publish_per_s * span, span, self._publish)
         self._spread(churn_per_s * span, span, self._churn)
         self._spread(links_per_s * span, span, self._change_link)
+        self._spread(swaps_per_s * span, span, self._swap)
         if faults.crashes:
             self._spread(2 * span, span, self._bring_clients)
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
@@ -260,6 +264,19 @@ class _Run:
             self.cluster.remove_link(one, other)
         else:
             self.cluster.add_link(one, other)
+
+    def _swap(self) -> None:
+        """Mostly a swap that can be: a broker, a neighbour of it, and another neighbour of that one."""
+        links = self._links()
+        middles = [name for name, others in links.items() if len(others) > 1]
+        if middles and self.rng.random() < 0.95:
+            middle = self.rng.choice(middles)
+            mover, goal = self.rng.sample(links[middle], 2)
+        elif len(links) > 2:
+            mover, middle, goal = self.rng.sample(list(links), 3)
+        else:
+            return
+        self.cluster.swap(mover, middle, goal)
 
     def _join_twice(self, apart: list[Edge], edges: list[Edge]) -> None:
         """Join two trees by two links at once, of which one must not be."""

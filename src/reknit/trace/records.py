@@ -35,6 +35,10 @@ class Kind(StrEnum):
     CALM = "calm"  # written by the shell: nothing is in flight and every table is final
     LINK_ADDED = "link_added"  # peer: the overlay has this link from now on
     LINK_REMOVED = "link_removed"  # peer, detail
+    LINK_MOVED = "link_moved"  # peer, detail = a broker: the link to that broker leads to peer from now on
+    LINK_HANDED = "link_handed"  # peer, detail = a broker: the link of peer leads to that broker now, no more here
+    LINK_TAKEN = "link_taken"  # peer, detail = a broker: the link that led from peer to that broker leads here now
+    CHANGE = "change"  # peer; detail = a step of a change of the tree, and the part that this node has in it
     LINK_UP = "link_up"  # peer: a connection carries the link
     LINK_DOWN = "link_down"  # peer; detail = why
     LINK_STALLED = "link_stalled"  # peer; detail: it took bytes, but made no progress

@@ -12,19 +12,28 @@ from reknit.model.event import INTEGER_MAX, Event, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
+    Close,
     Data,
     Events,
     Farewell,
     Frame,
     Hello,
     Known,
+    Lock,
+    LockAck,
+    LockNack,
     Message,
+    Open,
     Refuse,
     Release,
     Seek,
+    Side,
     Snapshot,
     Sought,
+    Steered,
     Sub,
+    Swap,
+    Unlock,
     Unsub,
 )
 
@@ -53,6 +62,9 @@ NAME_CHARS_MAX = 256
 
 PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
+
+STAMP_LENGTHS = (0, 9)
+"""Of the causal stamp of a swap: none, or three by three."""
 
 TEXT_CHARS_MAX = 3 * 1024 * 1024
 """A reason for people to read; the longest names all brokers of a path."""
@@ -113,6 +125,30 @@ def _check(message: Message) -> None:
             _check_text(busy)
         case Release(wave=wave):
             _check_names(wave[0])
+        case Steered(stamp=stamp, events=events):
+            if len(stamp) not in STAMP_LENGTHS:
+                raise BadFrame(f"a stamp of {len(stamp)} numbers")
+            for event in events:
+                _check_event(event)
+        case _:
+            _check_step(message)
+
+
+def _check_step(message: Message) -> None:
+    """The steps of a swap."""
+    match message:
+        case Lock(id=id, middle=middle, goal=goal, address=address):
+            _check_names(id[0], middle, goal, address)
+        case LockNack(id=id, reason=reason):
+            _check_names(id[0])
+            _check_text(reason)
+        case Side(id=id, entries=entries):
+            _check_names(id[0])
+            for origin, patterns in entries:
+                _check_names(origin)
+                _check_patterns(patterns)
+        case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id):
+            _check_names(id[0])
 
 
 def _check_event(event: Event) -> None:

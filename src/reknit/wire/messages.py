@@ -6,6 +6,7 @@ Owns: the vocabulary. Two levels: a *frame* is what a link sends (greetings, num
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TypeAlias
 
 import msgspec
@@ -14,7 +15,9 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
 __all__ = [
+    "LASTING",
     "Ack",
+    "Close",
     "Data",
     "Entry",
     "Events",
@@ -23,19 +26,32 @@ __all__ = [
     "Hello",
     "Known",
     "Leave",
+    "Lock",
+    "LockAck",
+    "LockNack",
     "Message",
+    "Mode",
+    "Open",
     "Refuse",
     "Release",
     "Seek",
+    "Side",
     "Snapshot",
     "Sought",
+    "Steered",
     "Sub",
+    "Swap",
+    "SwapId",
+    "Unlock",
     "Unsub",
     "Wave",
 ]
 
 Wave: TypeAlias = tuple[str, int]
 """The broker that began a search of its tree, and a number of its own."""
+
+SwapId: TypeAlias = tuple[str, int]
+"""The broker whose link is swapped, and a number; a number that no wave has."""
 
 Entry: TypeAlias = tuple[str, list[Pattern]]
 """Patterns under the name of the broker whose clients want them; the name is empty where routing hides it."""
@@ -97,7 +113,118 @@ class Release(msgspec.Struct, array_like=True, tag=8, frozen=True, gc=False):
     wave: Wave
 
 
-Message: TypeAlias = Events | Sub | Unsub | Known | Snapshot | Leave | Seek | Sought | Release
+# --- swapping a link: mover - middle becomes mover - goal (SWAP, Figure 5)
+
+
+class Mode(IntEnum):
+    """How an event goes on among the three brokers of a swap."""
+
+    PLAIN = 0
+    """As on a tree."""
+    FLOOD = 1
+    """The sender gives it to both others itself: it goes on outside only."""
+    VIA = 2
+    """Relayed by the goal while an older one may still be on the direct way: it waits for the close."""
+
+
+class Steered(msgspec.Struct, array_like=True, tag=9, frozen=True, gc=False):
+    """Events between two brokers of swap number ``swap``; of another one, they are events like others.
+
+    ``stamp``: what the sender knows to have been sent among the three.
+    """
+
+    swap: int
+    mode: Mode
+    stamp: list[int]
+    events: list[Event]
+
+
+class Lock(msgspec.Struct, array_like=True, tag=10, frozen=True, gc=False):
+    """Take part in this swap, and in nothing else until it is over. ``address``: where the goal finds the mover."""
+
+    id: SwapId
+    middle: str
+    goal: str
+    address: str
+
+
+class LockAck(msgspec.Struct, array_like=True, tag=11, frozen=True, gc=False):
+    """The new link is there; behind this, nothing for the mover comes by way of the middle: close(cba)."""
+
+    id: SwapId
+    torn: bool
+
+
+class LockNack(msgspec.Struct, array_like=True, tag=12, frozen=True, gc=False):
+    """No swap: why, for people to read. ``retry``: only for now."""
+
+    id: SwapId
+    reason: str
+    retry: bool
+
+
+class Unlock(msgspec.Struct, array_like=True, tag=13, frozen=True, gc=False):
+    """The mover waits no longer; nothing has changed."""
+
+    id: SwapId
+
+
+class Side(msgspec.Struct, array_like=True, tag=14, frozen=True, gc=False):
+    """What is wanted behind the mover, or behind the middle alone: a part of the tables that travel with the swap."""
+
+    id: SwapId
+    mover: bool
+    entries: list[Entry]
+
+
+class Swap(msgspec.Struct, array_like=True, tag=15, frozen=True, gc=False):
+    """The sender gives all to both others by now; behind this, nothing for the goal comes by the middle: close(abc)."""
+
+    id: SwapId
+    torn: bool
+
+
+class Open(msgspec.Struct, array_like=True, tag=16, frozen=True, gc=False):
+    """The sender's way to the third leads through the receiver from now on: open(acb)."""
+
+    id: SwapId
+    torn: bool
+
+
+class Close(msgspec.Struct, array_like=True, tag=17, frozen=True, gc=False):
+    """Nothing more comes on the old link from the mover (close(ab)), or from the middle (close(ba)).
+
+    The middle's word to the goal says at once that its own way to the mover leads through the goal now: open(bca).
+    """
+
+    id: SwapId
+    from_mover: bool
+    torn: bool
+
+
+Message: TypeAlias = (
+    Events
+    | Sub
+    | Unsub
+    | Known
+    | Snapshot
+    | Leave
+    | Seek
+    | Sought
+    | Release
+    | Steered
+    | Lock
+    | LockAck
+    | LockNack
+    | Unlock
+    | Side
+    | Swap
+    | Open
+    | Close
+)
+
+LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close)
+"""What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 
 # --- frames
@@ -134,11 +261,15 @@ class Data(msgspec.Struct, array_like=True, tag=1, frozen=True, gc=False):
 
 
 class Ack(msgspec.Struct, array_like=True, tag=2, frozen=True, gc=False):
-    """``received``: handled here. ``settled``: every copy that this has caused is in the hands of the next hops."""
+    """``received``: handled here. ``settled``: every copy that this has caused is in the hands of the next hops.
+
+    Both stand for all frames up to a number; ``beyond`` are single frames that are settled before older ones.
+    """
 
     session: int
     received: int
     settled: int
+    beyond: list[int] = []
 
 
 class Refuse(msgspec.Struct, array_like=True, tag=3, frozen=True, gc=False):

@@ -19,12 +19,13 @@ __all__ = ["Custody"]
 
 
 class Custody:
-    """Of one frame of ``link``, or of ``events`` published here; ``pending`` copies are not yet settled."""
+    """Of frame ``seq`` of ``link``, or of ``events`` published here; ``pending`` copies are not yet settled."""
 
-    __slots__ = ("events", "link", "pending", "session")
+    __slots__ = ("events", "link", "pending", "seq", "session")
 
-    def __init__(self, link: Link | None, session: int, events: list[Event]) -> None:
+    def __init__(self, link: Link | None, session: int, events: list[Event], seq: int = 0) -> None:
         self.link = link
         self.session = session
+        self.seq = seq
         self.events = events
         self.pending = 1  # the turn that handles the input holds it too

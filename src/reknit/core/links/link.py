@@ -7,6 +7,8 @@ the layers above are told (``renew``) because what they had said has to be said 
 
 Two acknowledgements travel back. *received*: the far end has handled the frame; it drives retransmission and shows
 progress. *settled*: the far end's next hops have taken over (see ``custody``); only then the frame leaves the outbox.
+Frames settle in their order, as a rule. But where links move, frames may come to wait for each other round a circle if
+each waits for those before it too; so what is settled behind a frame that is not, for a while, is reported by itself.
 
 Liveness counts progress, not bytes: a far end that is silent is given up, and so is one that keeps talking but does
 not handle what it is sent.
@@ -27,7 +29,7 @@ from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
 from reknit.wire.codec import FRAME_BYTES_MAX, encode
-from reknit.wire.messages import Ack, Data, Events, Farewell, Hello, Message
+from reknit.wire.messages import LASTING, Ack, Data, Events, Farewell, Hello, Message, Steered
 
 __all__ = ["Arrival", "Link"]
 
@@ -62,6 +64,7 @@ class Link:
         self.greeted = False  # the far end has said who it is on this connection
         self.hello: Hello | None = None  # what it said
         self.leaving = False  # it is being given up: what is under way still goes through
+        self.tentative = False  # the far end may not know of it yet; it dials, we do not
         self.session = 0
         self.peer_incarnation = 0
         self.dropped = 0
@@ -79,7 +82,8 @@ class Link:
         # incoming
         self.received = 0
         self._settled = 0
-        self._unsettled: deque[tuple[int, Custody]] = deque()
+        self._unsettled: deque[Custody] = deque()
+        self._beyond: dict[int, None] = {}  # settled before older ones
         self._early: dict[int, Data] = {}
         # times
         self._heard_at = 0.0
@@ -88,6 +92,7 @@ class Link:
         self._resent_at = 0.0
         self._ack_at: float | None = None
         self._ack_frames = 0
+        self._overdue_at: float | None = None
         self.dial_at: float | None = None
         self._dial_wait = 0.0
         self._up_at = 0.0
@@ -112,17 +117,19 @@ class Link:
         self._transmit_rest()
 
     def renew(self, hello: Hello, session: int) -> None:
-        """Begin a new session: events that were not settled go again, all else has to be said anew by those above."""
+        """Begin a new session: what lasts and was not settled goes again, all else has to be said anew by those above."""
         self.session = session
         self.received = self._settled = self._peer_received = self._peer_settled = self._sent = 0
         self._unsettled.clear()
+        self._beyond.clear()
+        self._overdue_at = None
         self._early.clear()
         kept, self._outbox = self._outbox, deque()
         self._outbox_bytes, self._next_seq = 0, 1
         for item in kept:
-            events: list[Message] = [message for message in item.messages if isinstance(message, Events)]
-            if events:
-                self._enqueue(events, item.custodies, item.size)
+            lasting: list[Message] = [message for message in item.messages if isinstance(message, LASTING)]
+            if lasting:
+                self._enqueue(lasting, item.custodies, item.size)
             else:
                 self._discharge(item.custodies)
         self._up(hello)
@@ -151,7 +158,7 @@ class Link:
 
     def dial_later(self) -> None:
         """Both ends may know where to dial; the greater name does so first, and the other seldom needs to."""
-        if self.address:
+        if self.address and not self.tentative:
             patience = self.options.greeting_s_max if self.turn.node < self.peer else 0.0
             self.dial_at = self.turn.now + self._dial_wait + patience
 
@@ -172,13 +179,26 @@ class Link:
 
     # --- outgoing
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message, custody: Custody | None = None) -> None:
+        """``custody``: what the message passes on; its frame holds it, as one with events does."""
         size = len(encode(message))
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
         self._fresh.append(message)
         self._fresh_events = None
         self._fresh_size += size
+        if custody is not None:
+            self._hold(custody)
+
+    def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
+        """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""
+        if self._fresh_size + size > self.options.frame_bytes_target:
+            self.flush()
+        self._fresh.append(steered)
+        self._fresh_events = None
+        self._fresh_size += size
+        for custody in custodies:
+            self._hold(custody)
 
     def send_event(self, event: Event, custody: Custody) -> bool:
         """The frame that carries the event holds its custody.
@@ -187,10 +207,8 @@ class Link:
         each other to settle. Were a frame to hold whatever its turn has caused, they would. False if it was dropped.
         """
         size = event_bytes(event)
-        if self._outbox_bytes + self._fresh_size + size > self.options.outbox_bytes_max:
-            return self._drop(event, "outbox full")
-        if size > EVENT_BYTES_MAX:
-            return self._drop(event, "too large for a frame")
+        if not self.takes(event, size):
+            return False
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
         if self._fresh_events is None:
@@ -199,9 +217,20 @@ class Link:
         self._fresh_events.append(event)
         self._fresh_size += size
         if not self._fresh_custodies or self._fresh_custodies[-1] is not custody:
-            self._fresh_custodies.append(custody)
-            custody.pending += 1
+            self._hold(custody)
         return True
+
+    def takes(self, event: Event, size: int, waiting: int = 0) -> bool:
+        """Is there room for it, with so many bytes ``waiting`` to be sent besides? If not, it is dropped."""
+        if self._outbox_bytes + self._fresh_size + waiting + size > self.options.outbox_bytes_max:
+            return self._drop(event, "outbox full")
+        if size > EVENT_BYTES_MAX:
+            return self._drop(event, "too large for a frame")
+        return True
+
+    def _hold(self, custody: Custody) -> None:
+        self._fresh_custodies.append(custody)
+        custody.pending += 1
 
     def _drop(self, event: Event, why: str) -> bool:
         self.dropped += 1
@@ -254,6 +283,17 @@ class Link:
     def take_ack(self, ack: Ack | Data) -> None:
         if ack.session == self.session:
             self._acknowledged(ack.received, ack.settled)
+            if isinstance(ack, Ack) and ack.beyond:
+                self._settled_beyond(ack.beyond)
+
+    def _settled_beyond(self, frames: list[int]) -> None:
+        for seq in frames:
+            place = seq - self._outbox[0].seq if self._outbox else -1
+            if 0 <= place < len(self._outbox) and seq <= self._peer_received:
+                item = self._outbox[place]
+                self._outbox_bytes -= item.size
+                custodies, item.custodies, item.messages, item.size = item.custodies, [], [], 0
+                self._discharge(custodies)
 
     def _acknowledged(self, received: int, settled: int) -> None:
         received = min(received, self._next_seq - 1)
@@ -280,8 +320,8 @@ class Link:
         following: Data | None = data if data.seq == self.received + 1 else None
         while following is not None:
             self.received = following.seq
-            custody = Custody(self, self.session, [])
-            self._unsettled.append((following.seq, custody))
+            custody = Custody(self, self.session, [], following.seq)
+            self._unsettled.append(custody)
             yield Arrival(self.peer, following.messages, custody)
             following = self._early.pop(self.received + 1, None)
 
@@ -298,14 +338,22 @@ class Link:
             if custody.pending == 0:
                 settle(custody, self.turn)
 
-    def advance_settled(self, session: int) -> None:
-        """A frame of ours is settled; the far end hears of it in order."""
-        if session != self.session:
+    def advance_settled(self, custody: Custody) -> None:
+        """A frame of the far end is settled; it hears of that in order, or late."""
+        if custody.session != self.session:
             return
-        before = self._settled
-        while self._unsettled and self._unsettled[0][1].pending == 0:
-            self._settled = self._unsettled.popleft()[0]
-        if self._settled > before and self._ack_at is None and self.greeted:
+        if custody is not self._unsettled[0]:
+            self._beyond[custody.seq] = None
+            if self._overdue_at is None:
+                self._overdue_at = self.turn.now + self.options.overdue_s
+            return
+        while self._unsettled and self._unsettled[0].pending == 0:
+            self._settled = self._unsettled.popleft().seq
+            if self._beyond:
+                self._beyond.pop(self._settled, None)
+        if not self._beyond:
+            self._overdue_at = None
+        if self._ack_at is None and self.greeted:
             self._ack_at = self.turn.now + self.options.ack_delay_s
 
     # --- times
@@ -320,6 +368,8 @@ class Link:
         at = min(self._spoke_at + options.heartbeat_s, self._heard_at + options.silence_s_max)
         if self._ack_at is not None and self._ack_at < at:
             at = self._ack_at
+        if self._overdue_at is not None and self._overdue_at < at:
+            at = self._overdue_at
         if self._waiting_since is not None:
             at = min(at, self._waiting_since + options.progress_s_max)
             if options.datagrams:
@@ -350,6 +400,16 @@ class Link:
             self._retransmit()
         if (self._ack_at is not None and now >= self._ack_at) or now >= self._spoke_at + options.heartbeat_s:
             self._send_ack()
+        if self._overdue_at is not None and now >= self._overdue_at:
+            self._report_beyond()
+
+    def _report_beyond(self) -> None:
+        """Again and again, as long as the older frame is not settled: a report may be lost."""
+        assert self.conn is not None
+        some = list(self._beyond)[: self.options.overdue_frames_max]
+        self.turn.effects.append(Send(self.conn, encode(Ack(self.session, self.received, self._settled, some))))
+        self._spoke_at = self.turn.now
+        self._overdue_at = self.turn.now + self.options.overdue_s * 4
 
     def _retransmit(self) -> None:
         self._resent_at = self.turn.now
@@ -372,6 +432,11 @@ class Link:
         return not self._outbox and not self._fresh
 
     @property
+    def empty(self) -> bool:
+        """Idle, and all that came from the far end is settled too."""
+        return self.idle and not self._unsettled
+
+    @property
     def outbox_bytes(self) -> int:
         return self._outbox_bytes
 
@@ -383,7 +448,7 @@ class Link:
 def settle(custody: Custody, turn: Turn) -> None:
     """All copies are with the next hops: pass the word on to whoever waits for it."""
     if custody.link is not None:
-        custody.link.advance_settled(custody.session)
+        custody.link.advance_settled(custody)
     elif turn.observing:
         for event in custody.events:
             turn.see(Kind.SETTLED, event=event)

@@ -101,13 +101,17 @@ class Links:
 
     # --- what the overlay asks for
 
-    def add(self, peer: str, address: str) -> Link:
-        """Make ``peer`` a neighbour; if there is an address, dial it until it answers."""
+    def add(self, peer: str, address: str, quiet: bool = False) -> Link:
+        """Make ``peer`` a neighbour; if there is an address, dial it until it answers.
+
+        ``quiet``: a link that belongs to no tree, not yet or not any more.
+        """
         link = self.of[peer] = Link(self.turn, peer, address, self.options)
         self._former.pop(peer, None)
         self.changed = True
         link.dial_later()
-        self.turn.tell(Kind.LINK_ADDED, peer=peer)
+        if not quiet:
+            self.turn.tell(Kind.LINK_ADDED, peer=peer)
         return link
 
     def leave(self, peer: str) -> None:

@@ -29,6 +29,12 @@ class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ack_frames_max: int = 64
     """After so many frames it waits no longer."""
 
+    overdue_s: float = 0.25
+    """Where an older frame is not settled for so long, younger ones are reported as settled one by one."""
+
+    overdue_frames_max: int = 1024
+    """So many of them at a time."""
+
     dial_s_min: float = 0.05
     dial_s_max: float = 2.0
     """The wait between two attempts to connect doubles from the one to the other."""

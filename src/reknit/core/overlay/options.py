@@ -23,3 +23,12 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     leave_s_max: float = 10.0
     """A neighbour that has not answered a leave by then is left on this side only."""
+
+    close_s_max: float = 120.0
+    """A link that a swap has replaced, and that has not been emptied by then, is given up on this side."""
+
+    causal: bool = True
+    """Whether events keep their causal order during a swap too, for a stamp of nine small numbers on each message."""
+
+    cause_s_max: float = 60.0
+    """An event that waits during a swap, for its causes or for an older one, waits for its causes no longer than this."""

@@ -1,7 +1,8 @@
 """The overlay: the neighbours of this broker, and how they come and go.
 
-Links that are added join two trees (``join``); links that are removed split one. A removal is said to the neighbour
-behind everything that was sent before (``Leave``), and answered in the same way, so that what is in flight arrives.
+Links that are added join two trees (``join``); links that are removed split one; a link that is swapped (``swaplink``)
+keeps the tree whole. A removal is said to the neighbour behind everything that was sent before (``Leave``), and
+answered in the same way, so that what is in flight arrives.
 
 Owns: who is a neighbour. Must not know: topics, filters, matching. What it tells the layer above is a short list of
 events; it never calls up.
@@ -12,54 +13,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
+from reknit.core.overlay.events import Arrived, Linked, OverlayEvent, TurnedDown, Unlinked
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swaplink import STEPS, SwapLinks
 from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
+from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
-from reknit.wire.messages import Leave, Message, Release, Seek, Sought
+from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Release, Seek, Sought, Steered
 
-__all__ = ["Arrived", "Linked", "Overlay", "OverlayEvent", "TurnedDown", "Unlinked"]
-
-
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """This neighbour knows nothing of us yet: a new link, or a neighbour that has lost its memory (``again``)."""
-
-    peer: str
-    again: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Unlinked:
-    """No neighbour any more."""
-
-    peer: str
-
-
-@dataclass(frozen=True, slots=True)
-class TurnedDown:
-    """A configured link that will not be: it would close a cycle, say. It is tried again, slowly."""
-
-    peer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """Messages for the layers above."""
-
-    peer: str
-    messages: list[Message]
-    custody: Custody
-
-
-OverlayEvent: TypeAlias = Linked | Unlinked | TurnedDown | Arrived
+__all__ = ["Overlay"]
 
 
 @dataclass(slots=True)
@@ -67,6 +36,10 @@ class _Leaving:
     requests: list[int]
     give_up_at: float
     heard: bool  # the neighbour has said its own leave
+    whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
+
+
+_OWN = (Leave, Seek, Sought, Release, Steered, *STEPS)
 
 
 class Overlay:
@@ -74,22 +47,40 @@ class Overlay:
         self.turn = turn
         self.links = links
         self.options = options
-        self.search = Search(turn.node, options.lease_s, self._send_if_linked)
         self._leaving: dict[str, _Leaving] = {}
+        self.swaps = SwapLinks(
+            turn, links, options, rng, self.neighbours, lambda: self.search.joining, self._close_when_empty
+        )
+        self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
 
     def found(self, neighbours: Mapping[str, str]) -> None:
         """Begin with these neighbours: the whole network was checked to be a tree."""
+        hidden = self.swaps.hidden()
         for peer, address in neighbours.items():
-            self.links.add(peer, address)
+            self.links.add(peer, address, quiet=peer in hidden)
+            self.swaps.found(peer)
+        for peer, closing in self.swaps.closing.items():
+            self.links.add(peer, closing.address, quiet=True)
+            self._close_when_empty(peer)
+        self.swaps.take_up()
 
     def link(self, peer: str) -> Link | None:
-        """The link to a neighbour, unless it is being left."""
-        return None if peer in self._leaving else self.links.of.get(peer)
+        """The link to a neighbour in the tree, so not to one that is being left."""
+        return None if peer in self._leaving or peer in self.swaps.hidden() else self.links.of.get(peer)
 
     def neighbours(self) -> list[str]:
         """Those that are not being left: the tree, as far as this broker sees it."""
-        return [peer for peer in self.links.of if peer not in self._leaving]
+        hidden = self.swaps.hidden()
+        return [peer for peer in self.links.of if peer not in self._leaving and peer not in hidden]
+
+    def forward(self, event: Event, hop: str, sender: str, custody: Custody) -> None:
+        """Send an event to a neighbour that wants it. ``sender``: the neighbour that it came from, if one did."""
+        swap = self.swaps.current
+        if swap is not None and swap.triangle.steers(hop):
+            swap.triangle.forward(event, hop, sender, custody)
+        elif (link := self.link(hop)) is not None and link.send_event(event, custody) and self.turn.observing:
+            self.turn.see(Kind.FORWARDED, peer=hop, event=event, size=event_bytes(event))
 
     # --- commands
 
@@ -103,8 +94,34 @@ class Overlay:
             names = ", ".join(sorted(self.links.of)) or "nobody"
             reply = f"{self.turn.node} has no link to {peer}; it is linked with {names}"
             self.turn.effects.append(Reply(request, reply))
+        elif self.swaps.involves(peer):
+            self.turn.effects.append(Reply(request, f"{self.swaps.locked}; try again when that is over"))
         else:
             yield from self._leave(peer, [request], heard=False)
+
+    def swap(self, middle: str, goal: str, request: int) -> Iterator[OverlayEvent]:
+        yield from self.swaps.want(middle, goal, request)
+
+    def take_sides(self, one: list[Entry], rest: list[Entry]) -> None:
+        """The answer to ``SidesWanted``."""
+        self.swaps.take_sides(one, rest)
+
+    def heard(self, peer: str) -> None:
+        """``peer`` has told all that it wants."""
+        self.swaps.heard(peer)
+
+    def tables_known(self, known: bool) -> Iterator[OverlayEvent]:
+        """Whether this broker knows what its neighbours want, and routes."""
+        if not known:
+            self.swaps.ready = False
+        elif not self.swaps.ready:
+            yield from self.swaps.now_ready()
+
+    def _close_when_empty(self, peer: str) -> None:
+        """Leave a link that is no part of the tree any more, without a word to those above."""
+        self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard=False, whole=True)
+        self.links.leave(peer)
+        self.links.of[peer].send(Leave())
 
     def _leave(self, peer: str, requests: list[int], heard: bool) -> Iterator[OverlayEvent]:
         self._leaving[peer] = _Leaving(requests, self.turn.now + self.options.leave_s_max, heard)
@@ -112,10 +129,12 @@ class Overlay:
         yield Unlinked(peer)
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
+        yield from self.swaps.unlinked(peer)
 
     def _finish_leaving(self) -> Iterator[OverlayEvent]:
         for peer, leaving in list(self._leaving.items()):
-            if leaving.heard and self.links.of[peer].everything_received:
+            link = self.links.of[peer]
+            if leaving.heard and (link.empty if leaving.whole else link.everything_received):
                 yield from self._forget(peer, "left", "")
             elif self.turn.now >= leaving.give_up_at:
                 yield from self._forget(
@@ -125,6 +144,7 @@ class Overlay:
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self._leaving.pop(peer)
         self.links.remove(peer, detail)
+        self.swaps.closed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")
 
@@ -133,18 +153,20 @@ class Overlay:
     def on_link_event(self, event: LinkEvent) -> Iterator[OverlayEvent]:
         match event:
             case Arrival(peer=peer, messages=messages, custody=custody):
-                rest: list[Message] = [
-                    each for each in messages if not isinstance(each, Leave | Seek | Sought | Release)
-                ]
-                yield Arrived(peer, rest, custody)
-                if len(rest) < len(messages):
-                    yield from self._on_own_messages(peer, messages)
+                self.turn.custodies.append(custody)
+                yield from self._on_messages(peer, messages, custody)
             case Renewed(peer=peer):
                 yield from self._on_renewed(peer)
             case Adopted(peer=peer):
                 yield Linked(peer, again=False)
+            case Stranger() if self.swaps.expects(event):
+                self.swaps.on_stranger(event)
             case Stranger():
                 yield from self._new_links(self.joins.on_stranger(event))
+            case Answered(peer=peer) if self.swaps.asks(peer):
+                yield from self.swaps.on_answered(event)
+            case TurnedAway(peer=peer) if self.swaps.asks(peer):
+                self.swaps.on_turned_away(event)
             case Answered(peer=peer):
                 again = peer in self.links.of
                 yield from self._new_links(self.joins.on_answered(event))
@@ -155,27 +177,65 @@ class Overlay:
                     yield from self._turned_out(peer, refusal.reason)
                 self.joins.on_turned_away(event)
 
-    def _on_own_messages(self, peer: str, messages: list[Message]) -> Iterator[OverlayEvent]:
+    def _on_messages(self, peer: str, messages: list[Message], custody: Custody) -> Iterator[OverlayEvent]:
+        """In their order: a step of a change stands for all that was sent before it."""
+        above: list[Message] = []
         for message in messages:
-            match message:
-                case Seek():
-                    self.search.on_seek(peer, message, self.neighbours(), self.turn.now)
-                case Sought():
-                    answer = self.search.on_sought(peer, message)
-                    if answer is not None:
-                        yield from self._new_links(self.joins.answer(answer))
-                case Release():
-                    self.search.on_release(peer, message)
-                case Leave() if peer in self._leaving:
-                    self._leaving[peer].heard = True
-                case Leave():
-                    yield from self._leave(peer, [], heard=True)
+            if not self._is_own(peer, message):
+                above.append(message)
+                continue
+            if above:
+                yield Arrived(peer, above, custody, (peer,))
+                above = []
+            if not self.swaps.stalls(peer, message, custody):
+                yield from self._on_own_message(peer, message, custody)
+        if above:
+            yield Arrived(peer, above, custody, (peer,))
+        while freed := self.swaps.unstalled():
+            for sender, message, held in freed:
+                yield from self._on_messages(sender, [message], held)
+
+    def _is_own(self, peer: str, message: Message) -> bool:
+        """Is it for the overlay, or to be handled by its rules?"""
+        return isinstance(message, _OWN) or self.swaps.involves(peer)
+
+    def _on_steered(self, peer: str, message: Events | Steered, custody: Custody) -> Iterator[OverlayEvent]:
+        if self.swaps.involves(peer):
+            yield from self.swaps.take(peer, message, custody)
+            return
+        skip: tuple[str, ...] = (peer,)  # of a swap that is over here
+        closing = self.swaps.closing.get(peer)
+        if closing is not None and isinstance(message, Steered) and message.mode is Mode.FLOOD:
+            skip = (peer, closing.goal)
+        yield Arrived(peer, [Events(message.events)], custody, skip)
+
+    def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
+        match message:
+            case Seek():
+                self.search.on_seek(peer, message, self.neighbours(), self.turn.now)
+            case Sought():
+                answer = self.search.on_sought(peer, message)
+                if answer is not None:
+                    yield from self._new_links(self.joins.answer(answer))
+            case Release():
+                self.search.on_release(peer, message)
+            case Leave() if peer in self._leaving:
+                self._leaving[peer].heard = True
+            case Leave():
+                yield from self._leave(peer, [], heard=True)
+            case Events() | Steered():
+                yield from self._on_steered(peer, message, custody)
+            case _ if isinstance(message, STEPS):
+                yield from self.swaps.on_step(peer, message, custody)
+            case _:
+                yield Arrived(peer, [message], custody, (peer,))
 
     def _on_renewed(self, peer: str) -> Iterator[OverlayEvent]:
         yield from self._gone(peer, f"{peer} was restarted")
+        self.swaps.renewed(peer)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
-        else:
+        elif peer not in self.swaps.hidden():
             yield Linked(peer, again=True)
 
     def _turned_out(self, peer: str, reason: str) -> Iterator[OverlayEvent]:
@@ -183,9 +243,12 @@ class Overlay:
         if peer in self._leaving:
             yield from self._forget(peer, "left", "")
             return
+        if peer in self.swaps.hidden():
+            return  # it is in no tree; the swap goes on or is given up by other words
         self.links.remove(peer, reason)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
         yield Unlinked(peer)
+        yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
@@ -205,14 +268,17 @@ class Overlay:
 
     def deadline(self) -> float | None:
         times = [leaving.give_up_at for leaving in self._leaving.values()]
-        times += [at for at in (self.search.deadline(), self.joins.deadline()) if at is not None]
+        others = (self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
+        times += [at for at in others if at is not None]
         return min(times, default=None)
 
     def due(self) -> Iterator[OverlayEvent]:
         self.search.due(self.turn.now)
         yield from self._new_links(self.joins.due())
+        yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
+        self.swaps.flush()
         if self._leaving:
             yield from self._finish_leaving()
         while self.joins.turned_down:
@@ -221,4 +287,5 @@ class Overlay:
     @property
     def at_rest(self) -> bool:
         """No change of the tree is under way here."""
-        return not self._leaving and self.joins.at_rest and self.search.locked_by is None
+        idle = not self._leaving and self.search.locked_by is None
+        return idle and self.joins.at_rest and self.swaps.current is None and not self.swaps.wishes

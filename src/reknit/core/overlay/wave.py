@@ -41,10 +41,14 @@ class _Held:
 class Search:
     """One broker's part in waves. ``send`` sends to a neighbour."""
 
-    def __init__(self, me: str, lease_s: float, send: Callable[[str, Message], None]) -> None:
+    def __init__(
+        self, me: str, lease_s: float, send: Callable[[str, Message], None], engaged: Callable[[], str] = str
+    ) -> None:
+        """``engaged``: why this broker is locked by something else; empty if it is not."""
         self.me = me
         self.lease_s = lease_s
         self.send = send
+        self.engaged = engaged
         self._held: _Held | None = None
         self._count = 0
 
@@ -55,6 +59,10 @@ class Search:
     @property
     def busy(self) -> str:
         """Why this broker takes part in no other search now, for people to read; empty if it does."""
+        return self.joining or self.engaged()
+
+    @property
+    def joining(self) -> str:
         return f"{self.me} takes part in a join that {self._held.wave[0]} began" if self._held else ""
 
     def begin(self, target: str, neighbours: Iterable[str], now: float) -> Answer | Wave:
@@ -77,7 +85,7 @@ class Search:
             self.send(sender, Sought(seek.wave, path, ""))
         elif seek.target in others:
             self.send(sender, Sought(seek.wave, [*path, seek.target], ""))
-        elif self._held is not None:
+        elif self.busy:
             self.send(sender, Sought(seek.wave, [], self.busy))
         else:
             self._held = _Held(seek.wave, sender, now + self.lease_s, others, dict.fromkeys(others))

@@ -21,8 +21,10 @@ Difference: TypeAlias = tuple[list[Pattern], list[Pattern]]
 class Announcements:
     """All that is wanted is said."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Iterable[Pattern] = ()) -> None:
         self._said: dict[Pattern, None] = {}
+        for pattern in wanted:
+            self.want(pattern)
 
     def announced(self) -> list[Pattern]:
         return list(self._said)
@@ -47,11 +49,11 @@ class Covering(Announcements):
     matches it so, and few others do. Whom it covers needs a look at all that is said, unless its topic has no wildcard.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, wanted: Iterable[Pattern] = ()) -> None:
         self._wanted: dict[Pattern, None] = {}
         self._by_topic: dict[str, dict[Pattern, None]] = {}  # of the wanted ones
         self._topics: TopicIndex[str] = TopicIndex()
+        super().__init__(wanted)
 
     def want(self, pattern: Pattern) -> Difference:
         if pattern in self._wanted:

@@ -82,6 +82,38 @@ class Routing(ABC):
         """A new session: a snapshot that was under way will not be finished."""
         self._parts.pop(neighbour, None)
 
+    # --- neighbours that stand for each other
+    #
+    # When a link moves, what is known of neighbours is seated anew; patterns are wanted by the same brokers as before.
+
+    @abstractmethod
+    def pause(self, neighbour: str) -> None:
+        """Say nothing to this neighbour until ``resume``, or ``tell``."""
+
+    @abstractmethod
+    def resume(self, neighbour: str) -> None:
+        """Say what it has not been told meanwhile."""
+
+    @abstractmethod
+    def behind(self, neighbour: str) -> list[Entry]:
+        """What is wanted behind it; where whole tables need not travel, by whom."""
+
+    @abstractmethod
+    def apart_from(self, one: str, other: str) -> list[Entry]:
+        """The same of all but these two neighbours."""
+
+    @abstractmethod
+    def rename(self, old: str, new: str) -> None:
+        """``new`` wants what ``old`` wanted, and has been told what ``old`` was told. It stays paused."""
+
+    @abstractmethod
+    def merge(self, gone: str, into: str, said: list[Entry]) -> None:
+        """``into`` wants what ``gone`` wanted besides, and has been told ``said``. It stays paused."""
+
+    @abstractmethod
+    def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
+        """``new`` wants ``behind_new`` and ``old`` only ``behind_old``; each knows of the other. Both stay paused."""
+
     # --- for the strategies
 
     def _add(self, neighbour: str, pattern: Pattern) -> bool:

@@ -42,5 +42,26 @@ class Flooding(Routing):
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
         pass
 
+    def pause(self, neighbour: str) -> None:
+        """There is nothing to be said."""
+
+    def resume(self, neighbour: str) -> None:
+        pass
+
+    def behind(self, neighbour: str) -> list[Entry]:
+        return []
+
+    def apart_from(self, one: str, other: str) -> list[Entry]:
+        return []
+
+    def rename(self, old: str, new: str) -> None:
+        self._neighbours = tuple(new if name == old else name for name in self._neighbours)
+
+    def merge(self, gone: str, into: str, said: list[Entry]) -> None:
+        self.forget(gone)
+
+    def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
+        self._neighbours += (new,)
+
     def _everywhere(self, event: Event) -> Route:
         return Route(self._neighbours, self.table.route(event).matches)

@@ -30,6 +30,7 @@ class GlobalTable(Routing):
         self._towards: dict[str, str] = {}  # origin -> neighbour
         self._behind: Counter[tuple[str, Pattern]] = Counter()  # origins behind a neighbour that want a pattern
         self._told: dict[str, None] = {}
+        self._paused: dict[str, list[Known]] = {}  # what waits for a neighbour
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
         if self._add_client(name, pattern):
@@ -50,6 +51,7 @@ class GlobalTable(Routing):
 
     def tell(self, neighbour: str) -> None:
         self._told[neighbour] = None
+        self._paused.pop(neighbour, None)
         entries: list[Entry] = [(self.turn.node, list(self._own))]
         entries += [
             (origin, list(patterns)) for origin, patterns in self._known.items() if self._towards[origin] != neighbour
@@ -58,6 +60,7 @@ class GlobalTable(Routing):
 
     def forget(self, neighbour: str) -> None:
         self._told.pop(neighbour, None)
+        self._paused.pop(neighbour, None)
         self.replace(neighbour, [])
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
@@ -73,6 +76,43 @@ class GlobalTable(Routing):
             removed = [each for each in before if each not in patterns_now]
             self._turn_towards(origin, neighbour)
             self._learn(neighbour, Known(origin, added, removed))
+
+    # --- neighbours that stand for each other: only directions change
+
+    def pause(self, neighbour: str) -> None:
+        self._paused.setdefault(neighbour, [])
+
+    def resume(self, neighbour: str) -> None:
+        for news in self._paused.pop(neighbour, ()):
+            self.send(neighbour, news)
+
+    def behind(self, neighbour: str) -> list[Entry]:
+        return [(origin, []) for origin, towards in self._towards.items() if towards == neighbour]
+
+    def apart_from(self, one: str, other: str) -> list[Entry]:
+        return []  # all that is not behind the one
+
+    def rename(self, old: str, new: str) -> None:
+        self._turn_all(old, new)
+        self._told.pop(old, None)
+        self._told[new] = None
+        self._paused[new] = self._paused.pop(old, [])
+
+    def merge(self, gone: str, into: str, said: list[Entry]) -> None:
+        self._turn_all(gone, into)
+        self._told.pop(gone, None)
+        self._paused.pop(gone, None)
+
+    def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
+        for origin, _ in behind_new:
+            if self._towards.get(origin) == old:
+                self._turn_towards(origin, new)
+        self._told[new] = None
+        self._paused[new] = list(self._paused.setdefault(old, []))
+
+    def _turn_all(self, old: str, new: str) -> None:
+        for origin in [origin for origin, towards in self._towards.items() if towards == old]:
+            self._turn_towards(origin, new)
 
     def _turn_towards(self, origin: str, neighbour: str) -> None:
         """An origin may come to lie behind another neighbour; what is known of it comes along."""
@@ -118,6 +158,8 @@ class GlobalTable(Routing):
         parts = [Known(news.origin, some, []) for some in chunks(news.added)]
         parts += [Known(news.origin, [], some) for some in chunks(news.removed)]
         for neighbour in self._told:
-            if neighbour != apart_from:
+            if neighbour in self._paused and neighbour != apart_from:
+                self._paused[neighbour].extend(parts)
+            elif neighbour != apart_from:
                 for part in parts:
                     self.send(neighbour, part)

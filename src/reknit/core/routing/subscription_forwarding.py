@@ -13,6 +13,8 @@ Owns: what each neighbour has been told. Must not know: how the tree is shaped b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reknit.core.routing.announcements import Announcements, Covering
 from reknit.core.routing.base import Routing, Sender, chunks
 from reknit.core.routing.table import broker
@@ -30,6 +32,7 @@ class SubscriptionForwarding(Routing):
         super().__init__(turn, send)
         self._announcements = Covering if covering else Announcements
         self._told: dict[str, Announcements] = {}
+        self._paused: dict[str, None] = {}
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
         if self._add_client(name, pattern):
@@ -51,32 +54,100 @@ class SubscriptionForwarding(Routing):
                     self._spread(pattern)
 
     def tell(self, neighbour: str) -> None:
-        told = self._told[neighbour] = self._announcements()
-        hop = broker(neighbour)
-        for pattern in self.table.patterns():
-            if self.table.wanted_apart_from(hop, pattern):
-                told.want(pattern)
+        told = self._told[neighbour] = self._announcements(self._wanted_from(neighbour))
+        self._paused.pop(neighbour, None)
         self._send_snapshot(neighbour, [("", told.announced())])
 
     def forget(self, neighbour: str) -> None:
         self._told.pop(neighbour, None)
+        self._paused.pop(neighbour, None)
         for pattern in self.table.of(broker(neighbour)):
             self._remove(neighbour, pattern)
             self._spread(pattern)
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
-        wanted = {pattern: None for _, patterns in entries for pattern in patterns}
+        wanted = _patterns(entries)
         self.receive(neighbour, Sub(list(wanted)))  # build before destroying
         self.receive(neighbour, Unsub([each for each in self.table.of(broker(neighbour)) if each not in wanted]))
+
+    # --- neighbours that stand for each other
+
+    def pause(self, neighbour: str) -> None:
+        self._paused[neighbour] = None
+
+    def resume(self, neighbour: str) -> None:
+        self._paused.pop(neighbour, None)
+        former = self._told.get(neighbour)
+        if former is None:
+            return
+        told = self._told[neighbour] = self._announcements(self._wanted_from(neighbour))
+        before, now = dict.fromkeys(former.announced()), dict.fromkeys(told.announced())
+        self._say(neighbour, [each for each in now if each not in before], [each for each in before if each not in now])
+
+    def behind(self, neighbour: str) -> list[Entry]:
+        return [("", self.table.of(broker(neighbour)))]
+
+    def apart_from(self, one: str, other: str) -> list[Entry]:
+        hops = [hop for hop in self.table.hops() if hop not in (broker(one), broker(other))]
+        return [("", list({pattern: None for hop in hops for pattern in self.table.of(hop)}))]
+
+    def rename(self, old: str, new: str) -> None:
+        for pattern in self.table.of(broker(old)):
+            self._add(new, pattern)
+            self._remove(old, pattern)
+        if old in self._told:
+            self._told[new] = self._told.pop(old)
+        self._paused.pop(old, None)
+        self._paused[new] = None
+
+    def merge(self, gone: str, into: str, said: list[Entry]) -> None:
+        for pattern in self.table.of(broker(gone)):
+            self._add(into, pattern)
+            self._remove(gone, pattern)
+        self._told.pop(gone, None)
+        self._paused.pop(gone, None)
+        self._paused[into] = None
+        self._told[into] = Announcements(_patterns(said))
+
+    def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
+        olds, news = _patterns(behind_old), _patterns(behind_new)
+        former = self._told[old].announced() if old in self._told else []
+        for pattern in news:
+            self._add(new, pattern)
+        for pattern in olds:
+            self._add(old, pattern)
+        for pattern in self.table.of(broker(old)):
+            if pattern not in olds:
+                self._remove(old, pattern)
+        # The old neighbour has reduced what it was told together with its own before it told the new one.
+        self._told[new] = Announcements(self._announcements(dict.fromkeys(former) | olds).announced())
+        self._told[old] = Announcements(dict.fromkeys(former) | news)
+        self._paused[old] = self._paused[new] = None
+
+    # --- inside
+
+    def _wanted_from(self, neighbour: str) -> Iterator[Pattern]:
+        hop = broker(neighbour)
+        return (pattern for pattern in self.table.patterns() if self.table.wanted_apart_from(hop, pattern))
 
     def _spread(self, pattern: Pattern) -> None:
         """An entry for ``pattern`` has come or gone: tell each neighbour for which that makes a difference."""
         for neighbour, told in self._told.items():
+            if neighbour in self._paused:
+                continue
             if self.table.wanted_apart_from(broker(neighbour), pattern):
                 announce, retract = told.want(pattern)
             else:
                 announce, retract = told.want_no_more(pattern)
-            for some in chunks(announce):
-                self.send(neighbour, Sub(some))
-            for some in chunks(retract):
-                self.send(neighbour, Unsub(some))
+            self._say(neighbour, announce, retract)
+
+    def _say(self, neighbour: str, announce: list[Pattern], retract: list[Pattern]) -> None:
+        """Build before destroying."""
+        for some in chunks(announce):
+            self.send(neighbour, Sub(some))
+        for some in chunks(retract):
+            self.send(neighbour, Unsub(some))
+
+
+def _patterns(entries: list[Entry]) -> dict[Pattern, None]:
+    return {pattern: None for _, patterns in entries for pattern in patterns}

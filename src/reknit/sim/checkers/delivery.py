@@ -4,7 +4,8 @@ An event is *owed* to a client when it was published after a subscription of the
 was calm once since), along links that were there then and still are. What releases from it: the client or its
 subscription goes; a link of the path is removed; the client's broker crashes; the event's own broker crashes before the
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
-a link is gone when one end says so, or when neither has it back by the time that all is calm.
+a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
+releases from nothing either: whoever was connected is connected.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ class _Ledger:
         if record.kind is Kind.LINK_ADDED and link not in self.links:
             self.links[link] = self.fresh[link] = None
             self.paths.clear()
+        elif record.kind is Kind.LINK_MOVED:
+            self._move_link(record.node, record.detail, record.peer)
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
         elif record.kind is Kind.CALM:
@@ -99,6 +102,20 @@ class _Ledger:
             self._forget_links([each for each in self.links if each not in there])
             self.links = there
             self.paths.clear()
+
+    def _move_link(self, mover: str, middle: str, goal: str) -> None:
+        """Ways that led over the old link lead over the new one, and over that of the middle and the goal if need be."""
+        old, new, third = edge(mover, middle), edge(mover, goal), edge(middle, goal)
+        if old in self.fresh:
+            self.fresh[new] = None
+        self.links.pop(old, None)
+        self.links[new] = None
+        self.paths.clear()
+        for debts in self.owed.values():
+            for event_id, (event, path, patterns) in debts.items():
+                if old in path:
+                    rest = tuple(each for each in path if each not in (old, third))
+                    debts[event_id] = (event, (*rest, new) if third in path else (*rest, new, third), patterns)
 
     def _forget_links(self, gone: list[Edge]) -> None:
         if gone:

@@ -22,6 +22,8 @@ _DISTURBING = {
     Kind.UNSUBSCRIBED,
     Kind.LINK_ADDED,
     Kind.LINK_REMOVED,
+    Kind.LINK_MOVED,
+    Kind.CHANGE,
     Kind.CRASHED,
     Kind.ROUTE_ADDED,
     Kind.ROUTE_REMOVED,

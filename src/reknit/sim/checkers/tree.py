@@ -1,6 +1,7 @@
 """The overlay is a tree: at every moment without a cycle, and when all is calm, agreed on by both ends.
 
-A link counts as soon as one end holds the other for its neighbour, and as long as one does.
+A link counts as soon as one end holds the other for its neighbour, and as long as one does. A link that is swapped
+moves when its mover says so; what the broker that it led to still holds is a ghost, until that has handed it over.
 """
 
 from __future__ import annotations
@@ -23,24 +24,37 @@ class Forest:
 
     def __init__(self) -> None:
         self.held: dict[str, dict[str, None]] = {}  # by node: whom it holds for a neighbour
+        self.ghosts: dict[tuple[str, str], None] = {}  # node and peer: the node does not know yet that the link moved
 
     def see(self, record: Record) -> Edge | None:
         """Follow one record. The edge, if it is there only since now."""
-        if record.kind is Kind.LINK_ADDED:
-            fresh = not self.has(record.node, record.peer)
-            self.held.setdefault(record.node, {})[record.peer] = None
-            return edge(record.node, record.peer) if fresh else None
-        if record.kind is Kind.LINK_REMOVED:
-            self.held.get(record.node, {}).pop(record.peer, None)
-        elif record.kind is Kind.CRASHED or record.kind is Kind.STARTED:
-            self.held[record.node] = {}
+        node, peer = record.node, record.peer
+        match record.kind:
+            case Kind.LINK_ADDED | Kind.LINK_TAKEN:
+                fresh = not self.has(node, peer)
+                self.held.setdefault(node, {})[peer] = None
+                return edge(node, peer) if fresh and (node, peer) not in self.ghosts else None
+            case Kind.LINK_MOVED:
+                self.held[node].pop(record.detail, None)
+                self.ghosts[record.detail, node] = None
+                self.ghosts.pop((node, peer), None)
+                self.ghosts.pop((peer, node), None)
+                self.held[node][peer] = None
+            case Kind.LINK_REMOVED | Kind.LINK_HANDED:
+                self.held.get(node, {}).pop(peer, None)
+                self.ghosts.pop((node, peer), None)
+            case Kind.CRASHED | Kind.STARTED:
+                self.held[node] = {}
         return None
 
     def has(self, one: str, other: str) -> bool:
-        return other in self.held.get(one, ()) or one in self.held.get(other, ())
+        return self._holds(one, other) or self._holds(other, one)
+
+    def _holds(self, node: str, peer: str) -> bool:
+        return peer in self.held.get(node, ()) and (node, peer) not in self.ghosts
 
     def edges(self) -> list[Edge]:
-        found = {edge(node, peer): None for node, peers in self.held.items() for peer in peers}
+        found = {edge(node, peer): None for node in self.held for peer in self.held[node] if self._holds(node, peer)}
         return sorted(found)
 
     def path(self, start: str, end: str) -> list[str] | None:
@@ -48,14 +62,22 @@ class Forest:
         return find_path(self.edges(), start, end) or None
 
 
+_MAKES_LINKS = (Kind.LINK_ADDED, Kind.LINK_TAKEN, Kind.LINK_MOVED)
+
+
 def check_tree(records: Iterable[Record]) -> Iterator[Violation]:
     forest = Forest()
     for record in records:
-        if record.kind is Kind.LINK_ADDED and not forest.has(record.node, record.peer):
-            around = forest.path(record.node, record.peer)
-            if around is not None:
-                yield Violation("tree", record.time, f"a cycle: {' - '.join([*around, around[0]])}")
-        forest.see(record)
+        if record.kind is Kind.LINK_MOVED and not forest.has(record.node, record.detail):
+            what = f"{record.node} moves a link to {record.detail} that is not there"
+            yield Violation("tree", record.time, what)
+        before = forest.edges() if record.kind in _MAKES_LINKS else []
+        fresh = forest.see(record)
+        if record.kind is Kind.LINK_MOVED:
+            fresh = edge(record.node, record.peer)
+            before = [each for each in before if each != edge(record.node, record.detail)]
+        if fresh is not None and (around := find_path(before, *fresh)):
+            yield Violation("tree", record.time, f"a cycle: {' - '.join([*around, around[0]])}")
         if record.kind is Kind.CALM:
             for node, peers in forest.held.items():
                 for peer in peers:

@@ -1,0 +1,69 @@
+"""What a broker keeps of a swap for its next life: its part, how far it is, and links that are on their way out.
+
+Owns: the shape of the note, as text that a shell can keep. Must not know: the protocol.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from reknit.wire.messages import SwapId
+
+__all__ = ["Closing", "Notes", "Part", "Stage", "SwapNote", "read_notes", "write_notes"]
+
+
+class Part(StrEnum):
+    """The brokers of ``SwapLink(a, b, c)``: a's link to b becomes a link to c."""
+
+    MOVER = "mover"  # a
+    MIDDLE = "middle"  # b
+    GOAL = "goal"  # c
+
+
+class Stage(StrEnum):
+    LOCKED = "locked"  # state 1 of the paper: nothing has changed yet, and the swap may still be given up
+    OPEN = "open"  # the mover has accepted the new link; only the goal may still give up
+    FLOOD = "flood"  # states 2 and 3: each gives what comes from outside to both others
+    MOVED = "moved"  # the mover has taken to the new link
+
+
+class SwapNote(msgspec.Struct, frozen=True):
+    id: SwapId
+    middle: str
+    goal: str
+    address: str
+    """Where the mover can be dialled."""
+    part: Part
+    stage: Stage
+    opened: bool = False
+    """At the goal: open(acb) has come."""
+    closed_ab: bool = False
+    """At the goal: close(ab) and open(bca) have come."""
+    closed_ba: bool = False
+    """At the goal: close(ba) has come."""
+    again: bool = False
+    """It has been taken up from a note: some of the three has lost its memory."""
+
+
+class Closing(msgspec.Struct, frozen=True):
+    """A link that a swap has replaced, and that still has to be emptied."""
+
+    id: SwapId
+    goal: str
+    address: str
+
+
+class Notes(msgspec.Struct, frozen=True):
+    swap: SwapNote | None = None
+    closing: dict[str, Closing] = {}
+
+
+def write_notes(notes: Notes) -> str:
+    """Empty where there is nothing to keep."""
+    return msgspec.json.encode(notes).decode() if notes != Notes() else ""
+
+
+def read_notes(text: str) -> Notes:
+    return msgspec.json.decode(text, type=Notes) if text else Notes()

@@ -343,6 +343,8 @@ class Broker:
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
+                if gone in self.gate.missing:  # what it wants is not known here; whoever took it over will tell
+                    self.gate.expect(into)
                 self.routing.merge(gone, into, said or [])
                 self._tell(into) if said is None else self.routing.resume(into)
                 self._heard(gone)
@@ -354,12 +356,13 @@ class Broker:
         if isinstance(message, Events):
             for event in message.events:
                 self._take(event, arrived)
-        elif self.overlay.link(peer) is None:
-            pass  # what a neighbour that is being left wants does not matter any more
+        elif not self.overlay.listens(peer):
+            pass
         elif isinstance(message, Snapshot):
             if self.routing.receive_snapshot(peer, message):
-                self.overlay.heard(peer)
-                self._heard(peer)
+                self._on_overlay_events(self.overlay.heard(peer))
+                if self.overlay.swaps.counts(peer):
+                    self._heard(peer)
         else:
             self.routing.receive(peer, message)
 

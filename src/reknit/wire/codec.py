@@ -26,6 +26,7 @@ from reknit.wire.messages import (
     Open,
     Refuse,
     Release,
+    Seated,
     Seek,
     Side,
     Snapshot,
@@ -147,7 +148,7 @@ def _check_step(message: Message) -> None:
             for origin, patterns in entries:
                 _check_names(origin)
                 _check_patterns(patterns)
-        case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id):
+        case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id):
             _check_names(id[0])
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "Open",
     "Refuse",
     "Release",
+    "Seated",
     "Seek",
     "Side",
     "Snapshot",
@@ -202,6 +203,12 @@ class Close(msgspec.Struct, array_like=True, tag=17, frozen=True, gc=False):
     torn: bool
 
 
+class Seated(msgspec.Struct, array_like=True, tag=18, frozen=True, gc=False):
+    """After a crash among the three: the goal knows now what is whose, and tells the middle all behind this."""
+
+    id: SwapId
+
+
 Message: TypeAlias = (
     Events
     | Sub
@@ -221,9 +228,10 @@ Message: TypeAlias = (
     | Swap
     | Open
     | Close
+    | Seated
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close)
+LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 

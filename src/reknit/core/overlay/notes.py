@@ -53,6 +53,8 @@ class Closing(msgspec.Struct, frozen=True):
     id: SwapId
     goal: str
     address: str
+    part: Part
+    """Which we had in the swap: the mover, or the middle."""
 
 
 class Notes(msgspec.Struct, frozen=True):

@@ -48,6 +48,7 @@ class Overlay:
         self.links = links
         self.options = options
         self._leaving: dict[str, _Leaving] = {}
+        self._left: dict[str, None] = {}  # they have said their leave before it was our turn
         self.swaps = SwapLinks(
             turn, links, options, rng, self.neighbours, lambda: self.search.joining, self._close_when_empty
         )
@@ -106,9 +107,13 @@ class Overlay:
         """The answer to ``SidesWanted``."""
         self.swaps.take_sides(one, rest)
 
-    def heard(self, peer: str) -> None:
+    def heard(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` has told all that it wants."""
-        self.swaps.heard(peer)
+        yield from self.swaps.heard(peer)
+
+    def listens(self, peer: str) -> bool:
+        """Does it matter what this neighbour wants? Not of one that is being left."""
+        return self.link(peer) is not None and not self.swaps.ignores(peer)
 
     def tables_known(self, known: bool) -> Iterator[OverlayEvent]:
         """Whether this broker knows what its neighbours want, and routes."""
@@ -119,7 +124,9 @@ class Overlay:
 
     def _close_when_empty(self, peer: str) -> None:
         """Leave a link that is no part of the tree any more, without a word to those above."""
-        self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard=False, whole=True)
+        heard = peer in self._left
+        self._left.pop(peer, None)
+        self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
 
@@ -221,6 +228,8 @@ class Overlay:
                 self.search.on_release(peer, message)
             case Leave() if peer in self._leaving:
                 self._leaving[peer].heard = True
+            case Leave() if peer in self.swaps.hidden():
+                self._left[peer] = None
             case Leave():
                 yield from self._leave(peer, [], heard=True)
             case Events() | Steered():
@@ -235,7 +244,7 @@ class Overlay:
         self.swaps.renewed(peer)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
-        elif peer not in self.swaps.hidden():
+        elif peer not in self.swaps.hidden() and not self.swaps.defers(peer):
             yield Linked(peer, again=True)
 
     def _turned_out(self, peer: str, reason: str) -> Iterator[OverlayEvent]:

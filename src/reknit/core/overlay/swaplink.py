@@ -56,16 +56,18 @@ from reknit.wire.messages import (
     Message,
     Open,
     Refuse,
+    Seated,
     Side,
     Steered,
     Swap,
+    SwapId,
     Unlock,
 )
 
 __all__ = ["STEPS", "Step", "SwapLinks"]
 
-Step = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close
-STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close)
+Step = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated
+STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated)
 
 ID_FLOOR = 1 << 48
 """Numbers of swaps are above it, those of join waves below: a caller's greeting shows which it comes for."""
@@ -132,6 +134,7 @@ class SwapLinks:
         self.wishes: list[_Wish] = []
         self.done = 0
         self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
+        self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
         self._stalled: dict[str, list[tuple[Message, Custody]]] = {}  # at the goal: what waits, by sender
 
     # --- looking in
@@ -157,6 +160,28 @@ class SwapLinks:
         if note.part is Part.GOAL and note.stage is Stage.FLOOD and not note.opened:
             return (note.id[0],)
         return ()
+
+    def ignores(self, peer: str) -> bool:
+        """Is what this neighbour wants said by the old tree, while this broker goes by the new one?"""
+        swap = self.current
+        if swap is None or swap.note.part is not Part.GOAL or peer != swap.note.middle:
+            return False
+        return swap.note.opened and not swap.note.closed_ab
+
+    def counts(self, peer: str) -> bool:
+        """Does it tell what it wants by the new tree?"""
+        return peer not in self._unseated
+
+    def defers(self, peer: str) -> bool:
+        """Does this broker not know yet what to tell it? It will."""
+        swap = self.current
+        return (
+            swap is not None
+            and swap.note.part is Part.GOAL
+            and swap.note.opened
+            and not swap.triangle.split
+            and peer in swap.triangle.members
+        )
 
     # --- notes
 
@@ -188,6 +213,11 @@ class SwapLinks:
 
     def take_up(self) -> None:
         """Say again what the life before may have said in vain."""
+        for peer, closing in self.closing.items():
+            if closing.part is Part.MIDDLE:
+                self._unseated[closing.goal] = closing.id
+                self._send(closing.goal, Close(closing.id, True, True))
+                self._send(peer, Close(closing.id, False, True))
         swap = self.current
         if swap is None:
             return
@@ -323,8 +353,10 @@ class SwapLinks:
         swap = self.current
         if isinstance(step, Lock):
             self._on_lock(peer, step)
+        elif isinstance(step, Seated):
+            self._on_seated(peer, step)
         elif swap is None or swap.note.id != step.id:
-            self._on_stale(peer, step, custody)
+            yield from self._on_stale(peer, step, custody)
         elif not self.ready and self._waits_for_tables(swap, step):
             custody.pending += 1
             self._early.append((peer, step, custody))
@@ -369,16 +401,25 @@ class SwapLinks:
                 yield from self._on_close_ab(swap, peer, custody)
             case Close():
                 yield from self._on_close_ba(swap, peer, custody)
-            case Lock():
+            case _:
                 pass
 
-    def _on_stale(self, peer: str, step: Step, custody: Custody) -> None:
+    def _on_stale(self, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         """Of a swap that is over here. What had to be passed on is passed on again: the one before may be lost."""
         closing = self.closing.get(peer)
-        if isinstance(step, Close) and closing is not None and closing.id == step.id:
+        if not isinstance(step, Close):
+            return
+        if closing is not None and closing.id == step.id:
             self._send(closing.goal, Close(step.id, step.from_mover, True), custody)
             if step.from_mover:
                 self._send(peer, Close(step.id, False, True), custody)
+        elif step.from_mover and peer in self.neighbours():
+            self._send(peer, Seated(step.id))
+            yield Tell(peer)
+
+    def _on_seated(self, peer: str, step: Seated) -> None:
+        if self._unseated.get(peer) == step.id:
+            del self._unseated[peer]
 
     # --- 1 and 2: locks
 
@@ -559,20 +600,27 @@ class SwapLinks:
             swap.triangle.split = True
             yield Split(note.middle, swap.mover, swap.sides[1], swap.sides[0])
             yield Tell(swap.mover) if swap.torn else Resumed(swap.mover)
-        else:
-            yield Tell(swap.mover)
-        yield from self._tell_middle(swap)
 
     def _tell_middle(self, swap: _Swap) -> Iterator[OverlayEvent]:
-        if swap.note.opened and swap.note.closed_ab and not swap.told_middle:
+        """The goal, once it is split and the middle goes by the new tree."""
+        if swap.triangle.split and swap.note.closed_ab and not swap.told_middle:
             swap.told_middle = True
-            yield Tell(swap.note.middle) if swap.torn else Resumed(swap.note.middle)
+            if swap.torn:
+                self._send(swap.note.middle, Seated(swap.note.id))
+                yield Tell(swap.note.middle)
+            else:
+                yield Resumed(swap.note.middle)
 
-    def heard(self, peer: str) -> None:
+    def heard(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` has told all that it wants: now the goal of a torn swap knows what is the mover's."""
         swap = self.current
-        if swap is not None and swap.note.part is Part.GOAL and swap.note.opened and peer == swap.mover:
+        if swap is not None and self.defers(peer) and peer == swap.mover:
+            swap.triangle.flush()
             swap.triangle.split = True
+            yield Tell(swap.mover)
+            yield Tell(swap.note.middle)
+            yield from self._tell_middle(swap)
+            yield from self._drain(swap)
 
     def _on_close_ab(self, swap: _Swap, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
         note = swap.note
@@ -584,6 +632,8 @@ class SwapLinks:
             self._send(swap.mover, Close(note.id, False, swap.torn), custody)
             swap.triangle.handed = swap.triangle.over = True
             self._close(swap.mover, swap)
+            if swap.torn:
+                self._unseated[note.goal] = note.id
             yield Merged(swap.mover, note.goal, None if swap.sides is None else swap.sides[1])
         elif note.part is Part.GOAL and peer == note.middle and not note.closed_ab:
             swap.triangle.flush()
@@ -607,7 +657,8 @@ class SwapLinks:
 
     def _close(self, peer: str, swap: _Swap) -> None:
         """The link that is replaced stays until it is empty, for this life and the next."""
-        self.closing[peer] = Closing(swap.note.id, swap.note.goal, self.links.of[peer].address)
+        address = self.links.of[peer].address
+        self.closing[peer] = Closing(swap.note.id, swap.note.goal, address, swap.note.part)
         self.links.changed = True
         self.close_link(peer)
 
@@ -638,9 +689,11 @@ class SwapLinks:
     # --- what happens to neighbours
 
     def renewed(self, peer: str) -> None:
-        """One of the others has lost its memory."""
-        if self.current is not None and peer in self.current.triangle.members:
-            self._tear(self.current)
+        """One of the others has lost its memory, unless it is a goal that dials again before it has the link."""
+        swap = self.current
+        if swap is not None and peer in swap.triangle.members:
+            if swap.note.stage is not Stage.OPEN or peer != swap.note.goal:
+                self._tear(swap)
 
     def unlinked(self, peer: str) -> Iterator[OverlayEvent]:
         """A neighbour has gone. A swap that has changed nothing is given up; later on nobody of the three leaves."""

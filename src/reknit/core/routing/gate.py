@@ -33,6 +33,11 @@ class Gate:
         self.late.pop(neighbour, None)
         self.open = not self._missing
 
+    def expect(self, neighbour: str) -> None:
+        """What it has told does not count: it will tell all again."""
+        self._missing[neighbour] = None
+        self.open = False
+
     @property
     def missing(self) -> list[str]:
         return list(self._missing)

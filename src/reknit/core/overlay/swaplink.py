@@ -214,7 +214,9 @@ class SwapLinks:
     def take_up(self) -> None:
         """Say again what the life before may have said in vain."""
         for peer, closing in self.closing.items():
-            if closing.part is Part.MIDDLE:
+            if closing.part is Part.MOVER:
+                self._send(closing.goal, Open(closing.id, True))
+            else:
                 self._unseated[closing.goal] = closing.id
                 self._send(closing.goal, Close(closing.id, True, True))
                 self._send(peer, Close(closing.id, False, True))
@@ -426,6 +428,9 @@ class SwapLinks:
     def _on_lock(self, peer: str, lock: Lock) -> None:
         if self.current is not None and self.current.note.id == lock.id:
             return  # said again
+        if lock.id[0] == self.turn.node:  # a middle that waits asks what has become of it
+            self._send(peer, Unlock(lock.id))
+            return
         part = Part.MIDDLE if lock.middle == self.turn.node else Part.GOAL
         others = (lock.id[0], lock.goal) if part is Part.MIDDLE else (lock.middle,)
         missing = [name for name in others if name not in self.neighbours()]
@@ -718,7 +723,7 @@ class SwapLinks:
         times = [wish.try_at for wish in self.wishes if self.current is None or self.current.wish is not wish]
         swap = self.current
         if swap is not None:
-            if swap.note.stage is Stage.LOCKED and swap.note.part is not Part.MIDDLE:
+            if swap.note.stage is Stage.LOCKED:
                 times.append(swap.give_up_at)
             if swap.ask_at is not None:
                 times.append(swap.ask_at)
@@ -748,6 +753,11 @@ class SwapLinks:
             yield from self._give_up(swap, f"{swap.note.middle} or {swap.note.goal} did not answer in time", retry=True)
         elif swap.note.part is Part.GOAL:
             self._refuse_as_goal(swap, f"{swap.note.goal} could not reach {swap.mover} in time")
+        else:  # one of the others may have forgotten: the middle, which knows both, asks again
+            swap.give_up_at = self.turn.now + self.options.lease_s
+            lock = Lock(swap.note.id, swap.note.middle, swap.note.goal, swap.note.address)
+            self._send(swap.mover, lock)
+            self._send(swap.note.goal, lock)
 
     def flush(self) -> None:
         if self.current is not None:

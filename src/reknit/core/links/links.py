@@ -280,6 +280,10 @@ class Links:
         link = self.of.get(hello.name)
         if hello.name == self.turn.node:
             self.refuse(conn, Refuse(f"{hello.name} is this broker's own name", False, False))
+        elif link is not None and link.leaving and hello.wave is not None:
+            # It has left already, and forgotten; whoever wants to be joined anew comes again when we have left, too.
+            self.refuse(conn, Refuse(f"{self.turn.node} is still leaving {hello.name}", retry=True, stranger=False))
+            yield TurnedAway(hello.name, Refuse("it has left already", retry=True, stranger=True))
         elif link is not None:
             if self._greet_caller(conn, link, hello):
                 yield Renewed(hello.name)

@@ -287,7 +287,7 @@ class SwapLinks:
         return ""
 
     def _try(self, wish: _Wish) -> Iterator[OverlayEvent]:
-        why = self.locked or self.busy() or self._not_empty(wish.goal)
+        why = self._engaged() or self._not_empty(wish.goal)
         if why:
             self._later(wish, why)
             return
@@ -305,6 +305,10 @@ class SwapLinks:
         self._see(swap, wish.middle, "start")
         yield Paused(wish.middle)
         self._send(wish.middle, Lock(swap_id, wish.middle, wish.goal, self.links.address))
+
+    def _engaged(self) -> str:
+        unready = "" if self.ready else f"{self.turn.node} does not know yet what its neighbours want"
+        return self.locked or self.busy() or unready
 
     def _not_empty(self, peer: str) -> str:
         return f"the former link of {self.turn.node} and {peer} is not empty yet" if peer in self.links.of else ""
@@ -398,7 +402,7 @@ class SwapLinks:
             case Swap():
                 yield from self._on_swap(swap, peer, step, custody)
             case Open():
-                yield from self._on_open(swap, peer, step.torn)
+                yield from self._on_open(swap, peer)
             case Close(from_mover=True):
                 yield from self._on_close_ab(swap, peer, custody)
             case Close():
@@ -438,7 +442,7 @@ class SwapLinks:
             why = f"{(missing or others)[0]} is no neighbour of {self.turn.node}; it is linked with "
             why += ", ".join(sorted(self.neighbours())) or "nobody"
             self._send(peer, LockNack(lock.id, why, retry=False))
-        elif why := self.locked or self.busy() or (self._not_empty(lock.id[0]) if part is Part.GOAL else ""):
+        elif why := self._engaged() or (self._not_empty(lock.id[0]) if part is Part.GOAL else ""):
             self._send(peer, LockNack(lock.id, why, retry=True))
         else:
             swap = self._begin(SwapNote(lock.id, lock.middle, lock.goal, lock.address, part, Stage.LOCKED))
@@ -592,7 +596,7 @@ class SwapLinks:
 
     # --- 8 to 12
 
-    def _on_open(self, swap: _Swap, peer: str, torn: bool) -> Iterator[OverlayEvent]:
+    def _on_open(self, swap: _Swap, peer: str) -> Iterator[OverlayEvent]:
         note = swap.note
         if note.part is not Part.GOAL or peer != swap.mover or note.opened:
             return
@@ -601,7 +605,7 @@ class SwapLinks:
         self._note(swap, opened=True)
         swap.triangle.opened = swap.triangle.crossed = True
         self.turn.tell(Kind.LINK_TAKEN, peer=swap.mover, detail=note.middle)
-        if swap.sides is not None and not torn:
+        if swap.sides is not None:
             swap.triangle.split = True
             yield Split(note.middle, swap.mover, swap.sides[1], swap.sides[0])
             yield Tell(swap.mover) if swap.torn else Resumed(swap.mover)
@@ -640,10 +644,11 @@ class SwapLinks:
             if swap.torn:
                 self._unseated[note.goal] = note.id
             yield Merged(swap.mover, note.goal, None if swap.sides is None else swap.sides[1])
-        elif note.part is Part.GOAL and peer == note.middle and not note.closed_ab:
+        elif note.part is Part.GOAL and peer == note.middle:
             swap.triangle.flush()
             self._note(swap, closed_ab=True)
             swap.triangle.closed_ab = True
+            swap.told_middle = False  # if this comes again, so has the middle, without memory
             yield from self._tell_middle(swap)
 
     def _on_close_ba(self, swap: _Swap, peer: str, custody: Custody) -> Iterator[OverlayEvent]:

@@ -10,7 +10,6 @@ Owns: the order in which the layers see an input, event ids, and the guard again
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -47,6 +46,7 @@ from reknit.core.overlay.events import (
     OverlayEvent,
     Paused,
     Renamed,
+    Replayed,
     Resumed,
     SidesWanted,
     Split,
@@ -126,10 +126,11 @@ class Broker:
         self.overlay.swaps.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         hidden = self.overlay.swaps.hidden()
-        self.gate = Gate([name for name in (*founded, *wanted) if name not in hidden], options.gate_s_max)
+        expected = [name for name in (*founded, *wanted) if name not in hidden]
+        self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
-        self._held: deque[tuple[Event, str, tuple[str, ...], Custody]] = deque()
+        self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seq = 0
         self._seen: dict[str, int] = {}  # by source: its last event that came by
@@ -240,15 +241,15 @@ class Broker:
             event.seq = self._seq = self._seq + 1
             if observing:
                 self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
-            self._dispatch(event, "", (), custody)
+            if self.gate.open:
+                self._dispatch(event, "", (), custody)
+            else:
+                self._hold(event, None, custody)
 
     # --- events
 
     def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
-        if not self.gate.open:
-            self._hold(event, sender, skip, custody)
-            return
         route = self.routing.route(event)
         if route.matches:
             self.turn.effects.append(Deliver(event, route.matches))
@@ -273,6 +274,9 @@ class Broker:
 
     def _take(self, event: Event, arrived: Arrived) -> None:
         """An event from a neighbour. Links are FIFO and the overlay is a tree, so a source's numbers only rise."""
+        if not self.gate.open:
+            self._hold(event, arrived, arrived.custody)
+            return
         peer, custody = arrived.peer, arrived.custody
         if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
@@ -284,19 +288,34 @@ class Broker:
         self._seen[event.source] = event.seq
         self._dispatch(event, peer, arrived.skip, custody)
 
-    def _hold(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
+    def _hold(self, event: Event, arrived: Arrived | None, custody: Custody) -> None:
+        """``arrived``: None for an event that was published here."""
         if len(self._held) >= self.options.held_events_max:
             self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
             return
         custody.pending += 1
-        self._held.append((event, sender, skip, custody))
+        self._held.append((event, arrived, custody))
 
     def _release_held(self) -> None:
-        """The gate has opened: events that waited go on, in their order."""
-        while self._held:
-            event, sender, skip, custody = self._held.popleft()
+        """The gate has opened: events that waited go on.
+
+        In the order in which they came, but those of one source in the order of their numbers: where a link has moved,
+        what was kept for us comes on the old way and on the new one.
+        """
+        held, self._held = self._held, []
+        numbers: dict[str, list[int]] = {}
+        for place, (event, _, _) in enumerate(held):
+            numbers.setdefault(event.source, []).append(place)
+        for places in numbers.values():
+            in_order = sorted((held[place] for place in places), key=lambda item: item[0].seq)
+            for place, item in zip(places, in_order, strict=True):
+                held[place] = item
+        for event, arrived, custody in held:
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
-            self._dispatch(event, sender, skip, custody)
+            if arrived is not None:
+                self._take(event, arrived)
+            else:
+                self._dispatch(event, "", (), custody)
 
     # --- neighbours
 
@@ -318,6 +337,8 @@ class Broker:
                     self._tell(peer)
                 case TurnedDown(peer=peer):
                     self._heard(peer)
+                case Replayed(peer=peer):
+                    self._replayed(peer)
                 case Unlinked(peer=peer):
                     self._untold.pop(peer, None)
                     self.routing.begin_session(peer)
@@ -357,7 +378,8 @@ class Broker:
             for event in message.events:
                 self._take(event, arrived)
         elif not self.overlay.listens(peer):
-            pass
+            if isinstance(message, Snapshot):  # what was kept for us stands before it
+                self._replayed(peer)
         elif isinstance(message, Snapshot):
             if self.routing.receive_snapshot(peer, message):
                 self._on_overlay_events(self.overlay.heard(peer))
@@ -370,7 +392,14 @@ class Broker:
         self._untold[peer] = None
         self._tell_untold()
 
+    def _replayed(self, peer: str) -> None:
+        shut = not self.gate.open
+        self.gate.replayed(peer)
+        if shut:
+            self._tell_untold()
+
     def _heard(self, peer: str) -> None:
+        self._replayed(peer)
         shut = not self.gate.open
         self.gate.heard(peer)
         if shut:
@@ -408,7 +437,7 @@ class Broker:
             "routing": self.options.routing,
             "covering": self.options.covering,
             "ready": self.gate.open and all(link.greeted for link in self.links.of.values()),
-            "waiting_for": self.gate.missing,
+            "waiting_for": self.gate.waiting_for,
             "wanted_links": {each.peer: each.last for each in self.overlay.joins.wanted.values()},
             "neighbours": {
                 name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}

@@ -12,6 +12,7 @@ from reknit.model.event import INTEGER_MAX, Event, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
+    Ask,
     Close,
     Data,
     Events,
@@ -148,7 +149,7 @@ def _check_step(message: Message) -> None:
             for origin, patterns in entries:
                 _check_names(origin)
                 _check_patterns(patterns)
-        case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id):
+        case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id) | Ask(id=id):
             _check_names(id[0])
 
 

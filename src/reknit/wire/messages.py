@@ -17,6 +17,7 @@ from reknit.model.pattern import Pattern
 __all__ = [
     "LASTING",
     "Ack",
+    "Ask",
     "Close",
     "Data",
     "Entry",
@@ -34,6 +35,7 @@ __all__ = [
     "Open",
     "Refuse",
     "Release",
+    "Resent",
     "Seated",
     "Seek",
     "Side",
@@ -209,6 +211,16 @@ class Seated(msgspec.Struct, array_like=True, tag=18, frozen=True, gc=False):
     id: SwapId
 
 
+class Ask(msgspec.Struct, array_like=True, tag=19, frozen=True, gc=False):
+    """A middle that has waited for long: are you still in this swap? Whoever is not says so."""
+
+    id: SwapId
+
+
+class Resent(msgspec.Struct, array_like=True, tag=40, frozen=True, gc=False):
+    """To a broker without memory: what was kept for it has been sent again, and stands before this."""
+
+
 Message: TypeAlias = (
     Events
     | Sub
@@ -229,9 +241,11 @@ Message: TypeAlias = (
     | Open
     | Close
     | Seated
+    | Ask
+    | Resent
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated)
+LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "OverlayEvent",
     "Paused",
     "Renamed",
+    "Replayed",
     "Resumed",
     "SidesWanted",
     "Split",
@@ -46,6 +47,13 @@ class Unlinked:
 @dataclass(frozen=True, slots=True)
 class TurnedDown:
     """A configured link that will not be: it would close a cycle, say. It is tried again, slowly."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Whatever this broker had kept for a former life of ours has come."""
 
     peer: str
 
@@ -125,5 +133,16 @@ class Split:
 
 
 OverlayEvent: TypeAlias = (
-    Linked | Unlinked | TurnedDown | Arrived | Paused | Resumed | Tell | SidesWanted | Renamed | Merged | Split
+    Linked
+    | Unlinked
+    | TurnedDown
+    | Replayed
+    | Arrived
+    | Paused
+    | Resumed
+    | Tell
+    | SidesWanted
+    | Renamed
+    | Merged
+    | Split
 )

@@ -18,7 +18,7 @@ from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
-from reknit.core.overlay.events import Arrived, Linked, OverlayEvent, TurnedDown, Unlinked
+from reknit.core.overlay.events import Arrived, Linked, OverlayEvent, Replayed, TurnedDown, Unlinked
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import STEPS, SwapLinks
@@ -26,7 +26,7 @@ from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
-from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Release, Seek, Sought, Steered
+from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
 
@@ -39,7 +39,7 @@ class _Leaving:
     whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
 
 
-_OWN = (Leave, Seek, Sought, Release, Steered, *STEPS)
+_OWN = (Leave, Resent, Seek, Sought, Release, Steered, *STEPS)
 
 
 class Overlay:
@@ -152,6 +152,7 @@ class Overlay:
         leaving = self._leaving.pop(peer)
         self.links.remove(peer, detail)
         self.swaps.closed(peer)
+        yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")
 
@@ -226,10 +227,14 @@ class Overlay:
                     yield from self._new_links(self.joins.answer(answer))
             case Release():
                 self.search.on_release(peer, message)
+            case Resent():
+                yield Replayed(peer)
             case Leave() if peer in self._leaving:
                 self._leaving[peer].heard = True
+                yield Replayed(peer)
             case Leave() if peer in self.swaps.hidden():
                 self._left[peer] = None
+                yield Replayed(peer)
             case Leave():
                 yield from self._leave(peer, [], heard=True)
             case Events() | Steered():
@@ -244,7 +249,10 @@ class Overlay:
         self.swaps.renewed(peer)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
-        elif peer not in self.swaps.hidden() and not self.swaps.defers(peer):
+            return
+        if self.swaps.involves(peer):
+            self.links.of[peer].send(Resent())
+        if peer not in self.swaps.hidden() and not self.swaps.defers(peer):
             yield Linked(peer, again=True)
 
     def _turned_out(self, peer: str, reason: str) -> Iterator[OverlayEvent]:

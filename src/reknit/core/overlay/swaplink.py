@@ -47,6 +47,7 @@ from reknit.core.overlay.triangle import Triangle
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
+    Ask,
     Close,
     Entry,
     Events,
@@ -66,8 +67,8 @@ from reknit.wire.messages import (
 
 __all__ = ["STEPS", "Step", "SwapLinks"]
 
-Step = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated
-STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated)
+Step = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated | Ask
+STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
 
 ID_FLOOR = 1 << 48
 """Numbers of swaps are above it, those of join waves below: a caller's greeting shows which it comes for."""
@@ -161,6 +162,11 @@ class SwapLinks:
             return (note.id[0],)
         return ()
 
+    def keepers(self) -> tuple[str, ...]:
+        """For a life that begins: who is no neighbour in the tree, but may have kept events for the life before."""
+        flooding = self.current is not None and self.current.triangle.flooding
+        return (*(self.hidden() if flooding else ()), *self.closing)
+
     def ignores(self, peer: str) -> bool:
         """Is what this neighbour wants said by the old tree, while this broker goes by the new one?"""
         swap = self.current
@@ -236,7 +242,7 @@ class SwapLinks:
                 self._send(note.middle, Close(note.id, True, True))
             case Part.GOAL, Stage.LOCKED:
                 swap.ask_at = self.turn.now
-            case Part.GOAL, Stage.FLOOD:
+            case Part.GOAL, Stage.FLOOD if not note.opened:
                 self._send(note.middle, LockAck(note.id, True))
             case _:
                 pass  # the middle waits for what the others say again
@@ -394,7 +400,7 @@ class SwapLinks:
             case LockNack():
                 yield from self._on_nack(swap, step)
             case Unlock():
-                self._on_unlock(swap)
+                yield from self._on_unlock(swap)
             case LockAck():
                 yield from self._on_lock_ack(swap, peer, custody)
             case Side(mover=mover, entries=entries):
@@ -412,9 +418,17 @@ class SwapLinks:
 
     def _on_stale(self, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         """Of a swap that is over here. What had to be passed on is passed on again: the one before may be lost."""
+        if isinstance(step, Ask) and step.id[0] == self.turn.node:
+            self._send(peer, Unlock(step.id))
+        elif isinstance(step, Ask):
+            self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
+        elif isinstance(step, LockAck) and step.id not in [closing.id for closing in self.closing.values()]:
+            self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
+        elif isinstance(step, Close):
+            yield from self._on_stale_close(peer, step, custody)
+
+    def _on_stale_close(self, peer: str, step: Close, custody: Custody) -> Iterator[OverlayEvent]:
         closing = self.closing.get(peer)
-        if not isinstance(step, Close):
-            return
         if closing is not None and closing.id == step.id:
             self._send(closing.goal, Close(step.id, step.from_mover, True), custody)
             if step.from_mover:
@@ -432,9 +446,6 @@ class SwapLinks:
     def _on_lock(self, peer: str, lock: Lock) -> None:
         if self.current is not None and self.current.note.id == lock.id:
             return  # said again
-        if lock.id[0] == self.turn.node:  # a middle that waits asks what has become of it
-            self._send(peer, Unlock(lock.id))
-            return
         part = Part.MIDDLE if lock.middle == self.turn.node else Part.GOAL
         others = (lock.id[0], lock.goal) if part is Part.MIDDLE else (lock.middle,)
         missing = [name for name in others if name not in self.neighbours()]
@@ -462,14 +473,22 @@ class SwapLinks:
         elif swap.note.part is Part.MOVER and swap.note.stage in (Stage.LOCKED, Stage.OPEN):
             yield from self._give_up(swap, nack.reason, nack.retry)
 
-    def _on_unlock(self, swap: _Swap) -> None:
+    def _on_unlock(self, swap: _Swap) -> Iterator[OverlayEvent]:
         self._see(swap, swap.mover, "unlock")
-        if swap.note.stage is Stage.LOCKED and swap.note.part is not Part.MOVER:
-            if swap.note.part is Part.MIDDLE:
-                self._send(swap.note.goal, Unlock(swap.note.id))
-            else:
-                self.links.stop_asking(swap.mover)
+        note = swap.note
+        if note.part is Part.MIDDLE and note.stage is Stage.LOCKED:
+            self._send(note.goal, Unlock(note.id))
             self._set_current(None)
+        elif note.part is Part.GOAL and note.stage is Stage.LOCKED:
+            self.links.stop_asking(swap.mover)
+            self._set_current(None)
+        elif note.part is Part.GOAL and not note.opened:
+            # It got the link when the others had given up. What it gave to the middle went on from there as usual.
+            swap.triangle.flush()
+            self.links.remove(swap.mover, "the swap was given up")
+            self._set_current(None)
+            yield Resumed(note.middle)
+            yield from swap.triangle.release()
 
     def _give_up(self, swap: _Swap, why: str, retry: bool) -> Iterator[OverlayEvent]:
         """At the mover, before anything has changed."""
@@ -486,8 +505,9 @@ class SwapLinks:
     # --- between 2 and 3: the new link
 
     def _ask(self, swap: _Swap) -> None:
+        self.links.stop_asking(swap.mover)
         self.links.ask(swap.mover, swap.note.address, swap.note.id)
-        swap.ask_at = None
+        swap.ask_at = self.turn.now + self.links.options.greeting_s_max
 
     def expects(self, stranger: Stranger) -> bool:
         return stranger.hello.wave is not None and stranger.hello.wave[1] >= ID_FLOOR
@@ -519,6 +539,7 @@ class SwapLinks:
         self.links.add(swap.mover, swap.note.address, quiet=True)
         self.links.complete(answered, swap.note.address)
         self._note(swap, stage=Stage.FLOOD)
+        swap.ask_at = None
         self._see(swap, swap.mover, "connectAck")
         yield Paused(swap.note.middle)
         self._send(swap.note.middle, LockAck(swap.note.id, swap.torn))
@@ -760,9 +781,8 @@ class SwapLinks:
             self._refuse_as_goal(swap, f"{swap.note.goal} could not reach {swap.mover} in time")
         else:  # one of the others may have forgotten: the middle, which knows both, asks again
             swap.give_up_at = self.turn.now + self.options.lease_s
-            lock = Lock(swap.note.id, swap.note.middle, swap.note.goal, swap.note.address)
-            self._send(swap.mover, lock)
-            self._send(swap.note.goal, lock)
+            self._send(swap.mover, Ask(swap.note.id))
+            self._send(swap.note.goal, Ask(swap.note.id))
 
     def flush(self) -> None:
         if self.current is not None:

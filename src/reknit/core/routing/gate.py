@@ -17,12 +17,17 @@ __all__ = ["Gate"]
 
 
 class Gate:
-    def __init__(self, expected: Iterable[str], wait_s_max: float) -> None:
+    def __init__(self, expected: Iterable[str], wait_s_max: float, others: Iterable[str] = ()) -> None:
+        """``others``: no neighbours in the tree; they want nothing, but may have kept events for us."""
         self._missing = dict.fromkeys(expected)
+        self._others = dict.fromkeys(others)
         self._wait_s_max = wait_s_max
         self._until: float | None = None
         self.late: dict[str, None] = {}  # the gate has opened without them
-        self.open = not self._missing  # asked for each event
+        self._set_open()
+
+    def _set_open(self) -> None:
+        self.open = not self._missing and not self._others  # asked for each event
 
     def may_tell(self, neighbour: str) -> bool:
         return all(name == neighbour for name in self._missing)
@@ -31,27 +36,36 @@ class Gate:
         """It has told all that it wants, or is no neighbour any more."""
         self._missing.pop(neighbour, None)
         self.late.pop(neighbour, None)
-        self.open = not self._missing
+        self._set_open()
+
+    def replayed(self, other: str) -> None:
+        """What it had kept for us has come."""
+        self._others.pop(other, None)
+        self._set_open()
 
     def expect(self, neighbour: str) -> None:
         """What it has told does not count: it will tell all again."""
         self._missing[neighbour] = None
-        self.open = False
+        self._set_open()
 
     @property
     def missing(self) -> list[str]:
         return list(self._missing)
 
+    @property
+    def waiting_for(self) -> list[str]:
+        return [*self._missing, *self._others]
+
     def start(self, now: float) -> None:
         self._until = now + self._wait_s_max
 
     def deadline(self) -> float | None:
-        return self._until if self._missing else None
+        return None if self.open else self._until
 
-    def due(self, now: float) -> list[str]:
-        """Wait no longer: the names that were not heard."""
-        if not self._missing or self._until is None or now < self._until:
-            return []
-        self.late, self._missing = self._missing, {}
-        self.open = True
-        return list(self.late)
+    def due(self, now: float) -> bool:
+        """Wait no longer? Those that were not heard are ``late``."""
+        if self.open or self._until is None or now < self._until:
+            return False
+        self.late, self._missing, self._others = self._missing, {}, {}
+        self._set_open()
+        return True

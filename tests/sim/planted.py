@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from reknit.core import turn
 from reknit.core.broker import Broker
-from reknit.core.io import Deliver
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.overlay.wave import Answer, Search
@@ -77,13 +77,7 @@ def reuse_ids_after_a_restart(patch: Patch) -> None:
 
 @plant
 def a_copy_for_each_subscription(patch: Patch) -> None:
-    original = Broker._see_deliveries
-
-    def see(self: Broker, event: Any, clients: list[str]) -> None:
-        matches = next((each.matches for each in self.turn.effects[::-1] if isinstance(each, Deliver)), ())
-        original(self, event, [name for name, patterns in matches for _ in patterns])
-
-    patch.setattr(Broker, "_see_deliveries", see)
+    patch.setattr(turn, "_names", lambda matches: tuple(name for name, patterns in matches for _ in patterns))
 
 
 @only("delivery")

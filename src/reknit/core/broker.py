@@ -45,7 +45,7 @@ from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import RoutingName, make_routing
 from reknit.core.routing.table import client
 from reknit.core.turn import Turn
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Message, Snapshot
 
@@ -144,7 +144,7 @@ class Broker:
             self._end_turn()
         if turn.custodies:
             self._let_go()
-        return turn.end() if turn.records else turn.effects
+        return turn.end() if turn.observing or turn.seen else turn.effects
 
     def deadline(self) -> float | None:
         if self._begin_with is not None:
@@ -211,13 +211,13 @@ class Broker:
         if self.links.of or observing or not self.gate.open:
             custody = Custody(None, 0, list(each.events) if observing else [])
             self.turn.custodies.append(custody)
+            if observing:
+                self.turn.published(each.client, custody.events)
         else:
             custody = _NOBODY
         for event in each.events:
             event.source = self.source
             event.seq = self._seq = self._seq + 1
-            if observing:
-                self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
             self._dispatch(event, "", custody)
 
     # --- events
@@ -230,8 +230,6 @@ class Broker:
         route = self.routing.route(event)
         if route.matches:
             self.turn.effects.append(Deliver(event, route.matches))
-            if self.turn.observing:
-                self._see_deliveries(event, [name for name, _ in route.matches])
         for neighbour in route.neighbours:
             if neighbour != sender and (link := self.overlay.link(neighbour)) is not None:
                 self._forward(event, link, custody)
@@ -240,11 +238,7 @@ class Broker:
 
     def _forward(self, event: Event, link: Link, custody: Custody) -> None:
         if link.send_event(event, custody) and self.turn.observing:
-            self.turn.see(Kind.FORWARDED, peer=link.peer, event=event, size=event_bytes(event))
-
-    def _see_deliveries(self, event: Event, clients: Iterable[str]) -> None:
-        for name in clients:
-            self.turn.see(Kind.DELIVERED, client=name, event=event)
+            self.turn.forwarded(event, link.peer)
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""

@@ -385,5 +385,4 @@ def settle(custody: Custody, turn: Turn) -> None:
     if custody.link is not None:
         custody.link.advance_settled(custody.session)
     elif turn.observing:
-        for event in custody.events:
-            turn.see(Kind.SETTLED, event=event)
+        turn.settled(custody.events)

@@ -20,7 +20,7 @@ import msgspec
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Passage", "Seen", "count", "expand"]
+__all__ = ["Passage", "Seen", "expand"]
 
 
 class Passage(msgspec.Struct, array_like=True, tag=1, gc=False):
@@ -63,8 +63,3 @@ Seen: TypeAlias = Record | Passage
 def expand(seen: Iterable[Seen]) -> list[Record]:
     """All records, in their order."""
     return list(chain.from_iterable((each,) if isinstance(each, Record) else each.records() for each in seen))
-
-
-def count(seen: Iterable[Seen]) -> int:
-    """How many records these are."""
-    return sum(1 if isinstance(each, Record) else each.count() for each in seen)

@@ -10,13 +10,15 @@ neither the node nor its scribe has to look at a payload, make an event of bytes
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from reknit.trace.passage import Passage
+from reknit.trace.passage import Passage, Seen
+from reknit.trace.records import Record
 
-__all__ = ["Plain", "plain", "short_hops"]
+__all__ = ["Plain", "Told", "plain", "short_hops", "tell"]
 
 _T = TypeVar("_T")
 
@@ -45,6 +47,15 @@ class Plain(msgspec.Struct, array_like=True, tag=2, gc=False):
 
     def _count(self, hops: list[tuple[str, ...]]) -> int:
         return len(hops[0]) * self.length if len(hops) == 1 else sum(map(len, hops))
+
+
+Told: TypeAlias = Record | Passage | Plain
+
+
+def tell(seen: Iterable[Seen]) -> tuple[list[Told], int]:
+    """The same, as short as it can be told, and how many records it stands for."""
+    told = [plain(each) if isinstance(each, Passage) else each for each in seen]
+    return told, sum(1 if isinstance(each, Record) else each.count() for each in told)
 
 
 def plain(passage: Passage) -> Plain | Passage:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reknit.model.event import EVENT_OVERHEAD_BYTES, event_bytes
 from reknit.trace.columns import event_arrays, schema, to_table
 from reknit.trace.passage import Passage
-from reknit.trace.plain import Plain, short_hops
+from reknit.trace.plain import Plain, Told, short_hops
 from reknit.trace.records import Kind, Record
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = ["to_rows"]
 _T = TypeVar("_T")
 
 
-def to_rows(seen: Sequence[Record | Passage | Plain]) -> pa.Table:
+def to_rows(seen: Sequence[Told]) -> pa.Table:
     """What ``to_table`` makes of all records that ``seen`` stands for, but for ``order``: whoever writes gives it."""
     import pyarrow as pa
 
@@ -46,7 +46,7 @@ def to_rows(seen: Sequence[Record | Passage | Plain]) -> pa.Table:
     return pa.concat_tables(parts).combine_chunks().take(pa.array(_places(seen, places), pa.int64()))
 
 
-def _places(seen: Sequence[Record | Passage | Plain], at: dict[Any, int]) -> Iterator[int]:
+def _places(seen: Sequence[Told], at: dict[Any, int]) -> Iterator[int]:
     """For each row in its order, where it is in a table in which the rows of each type begin ``at`` some place."""
     for each in seen:
         first = at[type(each)]

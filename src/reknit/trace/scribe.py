@@ -25,8 +25,8 @@ from typing import BinaryIO
 import msgspec
 
 from reknit.model.event import Event
-from reknit.trace.passage import Passage, Seen
-from reknit.trace.plain import Plain, plain
+from reknit.trace.passage import Passage
+from reknit.trace.plain import Told
 from reknit.trace.records import Record
 
 __all__ = ["Account", "Frame", "pack", "serve"]
@@ -42,7 +42,7 @@ _LENGTH_BYTES = 4
 
 
 class Frame(msgspec.Struct, array_like=True):
-    seen: list[Record | Passage | Plain]
+    seen: list[Told]
     payload_sizes: dict[int, int] = {}
     """By the number of its event in the frame, the size of a payload that was left out."""
 
@@ -59,18 +59,17 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode
 
 
-def pack(seen: Sequence[Seen]) -> bytes:
+def pack(seen: Sequence[Told]) -> bytes:
     """What was seen as one frame with its length in front."""
-    frame = Frame([plain(each) if isinstance(each, Passage) else each for each in seen])
-    body = _encode(frame)
+    body = _encode(Frame(list(seen)))
     if len(body) > PAYLOAD_BYTES_MAX:
-        events = sum(1 for _ in _events(frame.seen))
+        events = sum(1 for _ in _events(seen))
         if len(body) > PAYLOAD_BYTES_MAX * events > 0:
-            body = _encode(_lightened(frame.seen))
+            body = _encode(_lightened(seen))
     return len(body).to_bytes(_LENGTH_BYTES) + body
 
 
-def _lightened(seen: Sequence[Record | Passage | Plain]) -> Frame:
+def _lightened(seen: Sequence[Told]) -> Frame:
     """The same without payloads that are too long."""
     numbers, frame = itertools.count(), Frame([])
 
@@ -91,7 +90,7 @@ def _lightened(seen: Sequence[Record | Passage | Plain]) -> Frame:
     return frame
 
 
-def _unpack(body: bytes) -> list[Record | Passage | Plain]:
+def _unpack(body: bytes) -> list[Told]:
     frame = _decode(body)
     if frame.payload_sizes:
         for number, event in enumerate(_events(frame.seen)):
@@ -100,7 +99,7 @@ def _unpack(body: bytes) -> list[Record | Passage | Plain]:
     return frame.seen
 
 
-def _events(seen: Sequence[Record | Passage | Plain]) -> Iterator[Event]:
+def _events(seen: Sequence[Told]) -> Iterator[Event]:
     for each in seen:
         if isinstance(each, Passage):
             yield from each.events

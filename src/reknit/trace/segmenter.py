@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reknit.trace.columns import to_table, with_orders
-from reknit.trace.passage import Passage
-from reknit.trace.plain import Plain
+from reknit.trace.plain import Told
 from reknit.trace.records import Kind, Record
 from reknit.trace.rows import to_rows
 from reknit.trace.segments import last_number, node_directory, write_segment
@@ -48,13 +47,13 @@ class Segmenter:
         self._flush_s_max = flush_s_max
         self._rows: list[pa.Table] = []  # to be written
         self._rows_count = 0
-        self._seen: list[Record | Passage | Plain] = []  # to become rows; younger than those
+        self._seen: list[Told] = []  # to become rows; younger than those
         self._seen_count = 0
         self._since = 0.0  # the time of the first record that is not written
         self._time = 0.0  # of the last
         self._reported = 0
 
-    def add(self, seen: Sequence[Record | Passage | Plain]) -> None:
+    def add(self, seen: Sequence[Told]) -> None:
         """Take what was seen, and write what is due."""
         if not seen:
             return

@@ -34,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         print(f"bench: there is no program {unknown[0]!r}; there are {', '.join(PROGRAMS)}", file=sys.stderr)
         return 2
-    rows, failed = _run(chosen.names or PROGRAMS, chosen.quick)
+    rows, failed = _run(chosen.names or PROGRAMS, chosen.quick, chosen.only)
+    if not rows:
+        print(f"bench: no measure has {chosen.only!r} in its name", file=sys.stderr)
+        return 2
     document = {"machine": _machine(), "quick": chosen.quick, "rows": [_plain(row) for row in rows]}
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -49,18 +52,20 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="What reknit reaches, beside its peers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}; all if none is given")
     parser.add_argument("--quick", action="store_true", help="one short round each: does it run, not how fast")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of mqtt, only measures with this in their names")
     parser.add_argument("--json", action="store_true", help="print JSON and no table")
     return parser
 
 
-def _run(names: Sequence[str], quick: bool) -> tuple[list[Row], bool]:
+def _run(names: Sequence[str], quick: bool, only: str) -> tuple[list[Row], bool]:
     """The rows of all programs, and whether one failed; that must not take the others' rows with it."""
+    more = {"mqtt": {"only": only}}
     rows: list[Row] = []
     failed = False
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
-            rows += importlib.import_module(f"bench.{name}").run(quick)
+            rows += importlib.import_module(f"bench.{name}").run(quick, **more.get(name, {}))
         except Exception as error:
             traceback.print_exc()
             failed = True

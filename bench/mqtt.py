@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
+import pyarrow.parquet as pq
+
 from bench.generator import Load, Result
 from bench.peers import Missing, Peer, find_mosquitto, mosquitto, mosquitto_chain, reknit, reknit_chain, relay
 from bench.rows import INFORMATION, Row
@@ -51,7 +53,7 @@ FAN_OUT = Scenario("1 publisher to 20 subscribers, QoS 0 (deliveries)", 5.0, _lo
 FAN_IN = Scenario("20 publishers to 1 subscriber, QoS 0", 1.5, _load(publishers=20))
 QOS_1 = Scenario("1 publisher to 1 subscriber, QoS 1, 100 in flight", INFORMATION, _load(qos=1, window=100))
 CHAINED = Scenario("chain of three brokers, QoS 0, 2,000 in flight", 1.0, _load())
-TRACED = Scenario("1 publisher to 1 subscriber, trace on", INFORMATION, _load())
+TRACED = Scenario("1 publisher to 1 subscriber, trace on", INFORMATION, _load(), split=2)
 HEADROOM = Scenario("load generator: what it can offer, 1 to 1", INFORMATION, _load())
 
 SINGLE = (ONE_TO_ONE, ONE_IN_FLIGHT, FAN_OUT, FAN_IN, QOS_1)
@@ -63,27 +65,34 @@ class _Pace:
     measure_s: float
 
 
-def run(quick: bool = False) -> list[Row]:
-    """All rows; those that need mosquitto say so where there is none."""
+def run(quick: bool = False, only: str = "") -> list[Row]:
+    """The rows whose measures contain ``only``; those that need mosquitto say so where there is none."""
     pace = _Pace(1, 0.5) if quick else _Pace(9, 0.6)
+    single = [each for each in SINGLE if only in each.measure]
+    chain = [each for each in (CHAINED,) if only in each.measure]
     with tempfile.TemporaryDirectory(prefix="reknit-bench-") as name:
         directory = Path(name)
-        try:
-            program, remark = find_mosquitto()
-        except Missing as missing:
-            program, remark = "", str(missing)
+        program, remark = _mosquitto() if single or chain else ("", "")
         return [
-            *_single(program, remark, directory, pace),
-            *_chain(program, remark, directory, pace),
-            *_own(directory, pace),
+            *(_single(single, program, remark, directory, pace) if single else ()),
+            *(_chain(program, remark, directory, pace) if chain else ()),
+            *(_traced(directory / "trace", pace) if only in TRACED.measure else ()),
+            *(_headroom(pace) if only in HEADROOM.measure else ()),
         ]
 
 
-def _single(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
+def _mosquitto() -> tuple[str, str]:
+    try:
+        return find_mosquitto()
+    except Missing as missing:
+        return "", str(missing)
+
+
+def _single(scenarios: list[Scenario], program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
     if not program:
-        return [_unmeasured(scenario, MOSQUITTO, remark) for scenario in SINGLE]
+        return [_unmeasured(scenario, MOSQUITTO, remark) for scenario in scenarios]
     with _together(reknit(), mosquitto(program, directory)) as (ours, theirs):
-        return [_compared(scenario, ours, theirs, MOSQUITTO, pace, remark) for scenario in SINGLE]
+        return [_compared(scenario, ours, theirs, MOSQUITTO, pace, remark) for scenario in scenarios]
 
 
 def _chain(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]:
@@ -93,12 +102,23 @@ def _chain(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]
         return [_compared(CHAINED, ours, theirs, MOSQUITTOS, pace, remark)]
 
 
-def _own(directory: Path, pace: _Pace) -> list[Row]:
-    with _together(reknit("--trace", str(directory / "trace")), reknit(), relay()) as (traced, plain, bare):
-        return [
-            _compared(TRACED, replace(traced, name="trace on"), replace(plain, name="off"), "trace off = 1", pace),
-            _compared(HEADROOM, bare, plain, "reknit = 1", pace),
-        ]
+def _traced(directory: Path, pace: _Pace) -> list[Row]:
+    with _together(reknit("--trace", str(directory)), reknit()) as (traced, plain):
+        traced, plain = replace(traced, name="trace on"), replace(plain, name="off")
+        row = _compared(TRACED, traced, plain, "trace off = 1", pace)
+    return [replace(row, note=f"{row.note}; {_kept(directory)}")]
+
+
+def _kept(directory: Path) -> str:
+    """A trace that is quick because it leaves things out is none; so the row says how much it has."""
+    untraced = pq.read_table(directory, columns=["size"], filters=[("kind", "==", "untraced")])["size"].to_pylist()
+    written = pq.read_table(directory, columns=["kind"]).num_rows - len(untraced)
+    return f"{written:,} records written, {sum(untraced):,} dropped"
+
+
+def _headroom(pace: _Pace) -> list[Row]:
+    with _together(relay(), reknit()) as (bare, plain):
+        return [_compared(HEADROOM, bare, plain, "reknit = 1", pace)]
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
 from reknit.mqtt.options import Output
+from reknit.trace.passage import Passage, Seen, expand
 from reknit.trace.records import Kind, Record
 
 
@@ -110,8 +111,8 @@ class Sink:
     dropped: int = 0
     closed: bool = False
 
-    def append(self, records: list[Record]) -> None:
-        self.records += records
+    def append(self, seen: list[Seen]) -> None:
+        self.records += expand(seen)
 
     def close(self) -> None:
         self.closed = True
@@ -310,11 +311,12 @@ def test_records_leave_with_the_wall_clock() -> None:
     sink = Sink()
 
     async def play(stage: Stage) -> None:
-        stage.broker.answers[io.Due] = [io.Observe([Record(101.5, "b1", Kind.STARTED)])]
+        passage = Passage(102.5, "b1", "ann", [Event("t")])
+        stage.broker.answers[io.Due] = [io.Observe([Record(101.5, "b1", Kind.STARTED), passage])]
         stage.driver.start()
 
     on_stage(play, trace=sink, clock=lambda: 100.0, wall=lambda: 5000.0)
-    assert [record.time for record in sink.records] == [5001.5]
+    assert [record.time for record in sink.records] == [5001.5, 5002.5]
 
 
 def test_an_operator_hears_the_reply_to_his_own_request() -> None:

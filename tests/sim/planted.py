@@ -11,10 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from reknit.core import turn
 from reknit.core.broker import Broker
-from reknit.core.io import Deliver
+from reknit.core.links import link as link_module
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
+from reknit.core.overlay.causal import Stamps
+from reknit.core.overlay.events import Arrived
+from reknit.core.overlay.notes import Part
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.swaplink import SwapLinks
+from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.wave import Answer, Search
 from reknit.core.routing import announcements
 from reknit.core.routing.announcements import Covering
@@ -24,7 +31,7 @@ from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import Route, Table
 from reknit.model.topic import filter_covers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Sought, Sub, Unsub
+from reknit.wire.messages import Events, Mode, Sought, Steered, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -55,13 +62,18 @@ def _name(function: Plant) -> str:
 
 @plant
 def skip_the_guard_against_copies(patch: Patch) -> None:
-    patch.setattr(Broker, "_take", lambda self, event, sender, custody: self._dispatch(event, sender, custody))
+    def take(self: Broker, event: Any, arrived: Arrived) -> None:
+        self._dispatch(event, arrived.peer, arrived.skip, arrived.custody)
+
+    patch.setattr(Broker, "_take", take)
 
 
 @plant
 def forward_to_the_sender(patch: Patch) -> None:
     original = Broker._dispatch
-    patch.setattr(Broker, "_dispatch", lambda self, event, sender, custody: original(self, event, "", custody))
+    patch.setattr(
+        Broker, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
+    )
 
 
 @plant
@@ -77,13 +89,7 @@ def reuse_ids_after_a_restart(patch: Patch) -> None:
 
 @plant
 def a_copy_for_each_subscription(patch: Patch) -> None:
-    original = Broker._see_deliveries
-
-    def see(self: Broker, event: Any, clients: list[str]) -> None:
-        matches = next((each.matches for each in self.turn.effects[::-1] if isinstance(each, Deliver)), ())
-        original(self, event, [name for name, patterns in matches for _ in patterns])
-
-    patch.setattr(Broker, "_see_deliveries", see)
+    patch.setattr(turn, "_names", lambda matches: tuple(name for name, patterns in matches for _ in patterns))
 
 
 @only("delivery")
@@ -345,14 +351,14 @@ def keep_the_routes_of_a_link_that_was_left(patch: Patch) -> None:
 
 @plant
 def route_before_the_tables_are_known(patch: Patch) -> None:
-    original = Broker._dispatch
+    original = Broker._take
 
-    def dispatch(self: Broker, event: Any, sender: str, custody: Any) -> None:
+    def take(self: Broker, event: Any, arrived: Arrived) -> None:
         self.gate.open, shut = True, self.gate.open
-        original(self, event, sender, custody)
+        original(self, event, arrived)
         self.gate.open = shut
 
-    patch.setattr(Broker, "_dispatch", dispatch)
+    patch.setattr(Broker, "_take", take)
 
 
 @plant
@@ -365,11 +371,11 @@ def speak_before_having_listened(patch: Patch) -> None:
 def reach_a_bound_and_go_on(patch: Patch) -> None:
     """It says that an event was dropped at the gate, and keeps it: the bound is none."""
 
-    def hold(self: Broker, event: Any, sender: str, custody: Custody) -> None:
+    def hold(self: Broker, event: Any, arrived: Arrived | None, custody: Custody) -> None:
         if len(self._held) >= 2:
             self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
         custody.pending += 1
-        self._held.append((event, sender, custody))
+        self._held.append((event, arrived, custody))
 
     patch.setattr(Broker, "_hold", hold)
 
@@ -377,3 +383,131 @@ def reach_a_bound_and_go_on(patch: Patch) -> None:
 @plant
 def drop_what_waited_at_the_gate(patch: Patch) -> None:
     patch.setattr(Broker, "_release_held", lambda self: self._held.clear())
+
+
+# --- a link is swapped
+
+
+def _waits(patch: Patch, exempt: Callable[[Triangle, str, Any], bool]) -> None:
+    original = Triangle._must_wait
+    patch.setattr(
+        Triangle, "_must_wait", lambda self, peer, item: not exempt(self, peer, item) and original(self, peer, item)
+    )
+
+
+@plant
+def the_mover_takes_the_goals_events_before_the_old_way_is_closed(patch: Patch) -> None:
+    _waits(patch, lambda self, peer, item: self.part is Part.MOVER and not self.flooding)
+
+
+@plant
+def the_goal_takes_the_movers_events_before_the_old_way_is_closed(patch: Patch) -> None:
+    _waits(patch, lambda self, peer, item: self.part is Part.GOAL and not self.crossed)
+
+
+@plant
+def relayed_events_do_not_wait_for_the_direct_ones(patch: Patch) -> None:
+    _waits(patch, lambda self, peer, item: item.message.mode is Mode.VIA)
+
+
+@only("order")
+@plant
+def effects_do_not_wait_for_their_causes(patch: Patch) -> None:
+    patch.setattr(Stamps, "ready", lambda self, sender, stamp: True)
+
+
+@plant
+def a_flooded_event_goes_on_among_the_three(patch: Patch) -> None:
+    patch.setattr(Triangle, "_is_for_outside", lambda self, peer, mode: False)
+
+
+@plant
+def the_mover_gives_its_events_to_the_goal_alone(patch: Patch) -> None:
+    original = Triangle._targets
+
+    def targets(self: Triangle, hop: str, sender: str) -> tuple[str, ...]:
+        return (self.goal,) if self.part is Part.MOVER else original(self, hop, sender)
+
+    patch.setattr(Triangle, "_targets", targets)
+
+
+@plant
+def the_goal_hears_of_the_ends_of_ways_in_any_order(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "_must_stall", lambda self, peer, message: False)
+
+
+@plant
+def the_goal_mistakes_the_movers_side_for_the_middles(patch: Patch) -> None:
+    original = SwapLinks.take_sides
+    patch.setattr(SwapLinks, "take_sides", lambda self, mover, middle: original(self, middle, mover))
+
+
+@plant
+def what_is_wanted_meanwhile_is_never_said(patch: Patch) -> None:
+    patch.setattr(SubscriptionForwarding, "resume", lambda self, neighbour: self._paused.pop(neighbour, None))
+
+
+@plant
+def two_swaps_at_once(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "locked", property(lambda self: ""))
+
+
+@plant
+def a_replaced_link_is_cut_at_once(patch: Patch) -> None:
+    def close(self: Overlay, peer: str) -> None:
+        self.links.remove(peer, "replaced")
+        self.swaps.closed(peer)
+
+    patch.setattr(Overlay, "_close_when_empty", close)
+
+
+@plant
+def a_broker_forgets_its_part_in_a_swap(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "notes", lambda self: "")
+
+
+@plant
+def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "_tear", lambda self, swap: None)
+
+
+@plant
+def a_step_does_not_last(patch: Patch) -> None:
+    patch.setattr(link_module, "LASTING", (Events, Steered))
+
+
+@plant
+def what_was_kept_is_not_sorted(patch: Patch) -> None:
+    def release(self: Broker) -> None:
+        held, self._held = self._held, []
+        for event, arrived, custody in held:
+            self.turn.custodies.append(custody)
+            if arrived is not None:
+                self._take(event, arrived)
+            else:
+                self._dispatch(event, "", (), custody)
+
+    patch.setattr(Broker, "_release_held", release)
+
+
+@plant
+def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "keepers", lambda self: ())
+
+
+@plant
+def frames_settle_in_their_order_only(patch: Patch) -> None:
+    patch.setattr(Link, "_report_beyond", lambda self: setattr(self, "_overdue_at", None))
+
+
+@plant
+def the_middle_of_a_swap_never_asks_again(patch: Patch) -> None:
+    original = SwapLinks._lease_over
+
+    def lease_over(self: SwapLinks, swap: Any) -> Any:
+        if swap.note.part is Part.MIDDLE:
+            swap.give_up_at += 1e9
+            return iter(())
+        return original(self, swap)
+
+    patch.setattr(SwapLinks, "_lease_over", lease_over)

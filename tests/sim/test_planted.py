@@ -25,11 +25,19 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
     for seed in range(SEEDS_MAX):
-        found = dict.fromkeys(each.checker for each in run_seed(seed).violations)
+        found = _found(seed)
         if found:
             assert name not in ONLY or list(found) == [ONLY[name]]
             return
     pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
+
+
+def _found(seed: int) -> dict[str, None]:
+    """The checkers that find something; a broker that fails is found by nobody, and seen all the same."""
+    try:
+        return dict.fromkeys(each.checker for each in run_seed(seed).violations)
+    except (AssertionError, IndexError, KeyError):
+        return {"failure": None}
 
 
 def test_without_a_bug_nothing_is_found() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.trace.passage import Passage, Seen, expand
 from reknit.trace.records import Kind, Record
 from reknit.trace.scribe import PAYLOAD_BYTES_MAX, Account, pack, serve
 from reknit.trace.segments import node_directory, segments_of
@@ -55,6 +56,26 @@ def test_a_long_payload_is_left_out_but_its_size_is_not(tmp_path: Path) -> None:
     served(tmp_path, frame)
     sizes = pq.read_table(tmp_path)["payload_size"].to_pylist()
     assert sizes == [PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 10**6]
+
+
+def test_passages_pass_through_the_pipe(tmp_path: Path) -> None:
+    events = [Event("t", bytes(size), source="b1.1", seq=size) for size in (1, 2, 10**6)]
+    whole = [msgspec.structs.replace(event, attributes={"n": 1}) for event in events]
+    seen: list[Seen] = [
+        Passage(1.0, "b1", "ann", events, [("bob",)] * 3, [], settled=True),
+        SEEN[0],
+        Passage(2.0, "b1", "ann", whole, [("bob",)], [("b2",), ("b2",)]),
+    ]
+    frame = pack(seen)
+    assert len(frame) < 1000
+    served(tmp_path, frame)
+    expected = [msgspec.structs.replace(each, event=_empty(each.event)) for each in expand(seen)]
+    assert read_trace(tmp_path) == expected
+    assert pq.read_table(tmp_path)["payload_size"].to_pylist()[-1] == 10**6
+
+
+def _empty(event: Event | None) -> Event | None:
+    return event and msgspec.structs.replace(event, payload=b"")
 
 
 WHOLE = pack(SEEN[:1]) + pack(SEEN[1:])

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reknit.model.event import Event
+from reknit.trace.passage import Passage, expand
 from reknit.trace.records import Kind, Record
 from reknit.trace.segments import node_directory, segments_of
 from reknit.trace.store import read_trace
@@ -43,6 +44,19 @@ def test_all_that_is_appended_is_written(tmp_path: Path) -> None:
             writer.append(seen(10, start=at))
     assert read_trace(tmp_path) == seen(1000)
     assert (writer.written, writer.dropped, writer.error) == (1000, 0, "")
+
+
+def test_a_passage_counts_as_the_records_that_it_stands_for(tmp_path: Path) -> None:
+    events = [Event("t", source="b1", seq=at) for at in range(1, 5)]
+    passage = Passage(1.0, "b1", "c", events, [("d",)] * 4, settled=True)
+    with TraceWriter(tmp_path, "b1", segment_records_max=5, pending_records_max=12) as writer:
+        writer.append([passage])
+    assert read_trace(tmp_path) == expand([passage])
+    assert [pq.read_metadata(path).num_rows for path in files(tmp_path)] == [5, 5, 2]
+    assert (writer.written, writer.dropped) == (12, 0)
+    with TraceWriter(tmp_path, "b1", segment_records_max=5, pending_records_max=11) as writer:
+        writer.append([passage])
+        assert writer.dropped == 12
 
 
 def test_a_segment_has_at_most_its_bound(tmp_path: Path) -> None:

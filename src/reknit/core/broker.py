@@ -165,7 +165,7 @@ class Broker:
             self._end_turn()
         if turn.custodies:
             self._let_go()
-        return turn.end() if turn.records else turn.effects
+        return turn.end() if turn.observing or turn.seen else turn.effects
 
     def deadline(self) -> float | None:
         if self._begin_with is not None:
@@ -234,13 +234,13 @@ class Broker:
         if self.links.of or observing or not self.gate.open:
             custody = Custody(None, 0, list(each.events) if observing else [])
             self.turn.custodies.append(custody)
+            if observing:
+                self.turn.published(each.client, custody.events)
         else:
             custody = _NOBODY
         for event in each.events:
             event.source = self.source
             event.seq = self._seq = self._seq + 1
-            if observing:
-                self.turn.see(Kind.PUBLISHED, client=each.client, event=event)
             if self.gate.open:
                 self._dispatch(event, "", (), custody)
             else:
@@ -253,17 +253,11 @@ class Broker:
         route = self.routing.route(event)
         if route.matches:
             self.turn.effects.append(Deliver(event, route.matches))
-            if self.turn.observing:
-                self._see_deliveries(event, [name for name, _ in route.matches])
         for neighbour in route.neighbours:
             if neighbour not in skip:
                 self.overlay.forward(event, neighbour, sender, custody)
         if self.gate.late:
             self._see_unrouted(event, sender)
-
-    def _see_deliveries(self, event: Event, clients: Iterable[str]) -> None:
-        for name in clients:
-            self.turn.see(Kind.DELIVERED, client=name, event=event)
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""

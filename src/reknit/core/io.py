@@ -14,6 +14,7 @@ import msgspec
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.trace.passage import Seen, expand
 from reknit.trace.records import Record
 
 __all__ = [
@@ -182,7 +183,12 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
 class Observe(msgspec.Struct, frozen=True, gc=False):
     """What this input has made the broker see, for the trace."""
 
-    records: list[Record]
+    seen: list[Seen]
+
+    @property
+    def records(self) -> list[Record]:
+        """The same, one by one."""
+        return expand(self.seen)
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

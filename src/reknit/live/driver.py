@@ -46,6 +46,7 @@ from reknit.live.framing import frame_head
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class RecordSink(Protocol):
     @property
     def dropped(self) -> int: ...
 
-    def append(self, records: list[Record]) -> None: ...
+    def append(self, seen: list[Seen]) -> None: ...
 
     def close(self) -> None: ...
 
@@ -332,8 +333,8 @@ class Driver:
 
     def _perform_rare(self, effect: Effect) -> None:
         match effect:
-            case Observe(records):
-                self._observe(records)
+            case Observe(seen):
+                self._observe(seen)
             case Close(conn, reason):
                 self._closing[conn] = reason
             case Dial(peer, address):
@@ -377,14 +378,14 @@ class Driver:
                 self.journal.closed(link.peer or link.host, reason)
                 link.close()
 
-    def _observe(self, records: list[Record]) -> None:
+    def _observe(self, seen: list[Seen]) -> None:
         """News of links come even without a trace; everything else only for it."""
-        for record in records:
-            if record.kind in NEWS:
-                self.journal.note(record)
-            record.time += self._wall_offset
+        for each in seen:
+            if isinstance(each, Record) and each.kind in NEWS:
+                self.journal.note(each)
+            each.time += self._wall_offset
         if self._trace is not None:
-            self._trace.append(records)
+            self._trace.append(seen)
 
     def _remember(self, neighbours: Mapping[str, str], wanted: Mapping[str, str]) -> None:
         if self._memory is None:

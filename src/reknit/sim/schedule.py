@@ -110,7 +110,7 @@ def draw(seed: int) -> Plan:
         links_per_s=rng.choice((0.0, 0.0, 0.4)),
         reaction=rng.choice((0.0, 0.2)),
         founded=rng.random() < 0.7,
-        swaps_per_s=rng.choice((0.0, 1.0, 4.0)),
+        swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
     )
 
 
@@ -122,7 +122,7 @@ def _draw_faults(rng: random.Random) -> FaultOptions:
         breaks=sometimes(12.0),
         partitions=sometimes(4.0),
         asymmetric=sometimes(4.0),
-        crashes=sometimes(4.0),
+        crashes=sometimes(rng.choice((4.0, 12.0))),
         pauses=sometimes(4.0),
         span_s_max=rng.choice((1.0, 8.0)),
     )

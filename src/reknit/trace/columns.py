@@ -39,7 +39,7 @@ from reknit.trace.records import Kind, Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["VERSION", "VERSION_KEY", "BadTrace", "from_table", "schema", "to_table"]
+__all__ = ["VERSION", "VERSION_KEY", "BadTrace", "event_arrays", "from_table", "schema", "to_table", "with_orders"]
 
 VERSION = 1
 """Raised when a reader of the old columns would misread the new ones; a new column alone does not raise it."""
@@ -75,9 +75,34 @@ def to_table(records: Sequence[Record], orders: Sequence[int] | None = None) -> 
     import pyarrow as pa
 
     columns: _Columns = {"order": range(len(records)) if orders is None else orders}
-    columns |= _record_columns(records) | _event_columns(records) | _pattern_columns(records)
+    events = [record.event or _NO_EVENT for record in records]
+    columns |= _record_columns(records) | _event_columns(events) | _pattern_columns(records)
     arrays = [_array(columns[name], kind, len(records)) for name, kind in _fields()]
     return pa.Table.from_arrays(arrays, schema=schema())
+
+
+def with_orders(table: pa.Table, first: int) -> pa.Table:
+    """The same rows, numbered from ``first`` on."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = table.schema.get_field_index("order")
+    numbers = pc.add(_counting(table.num_rows), pa.scalar(first, pa.int64()))
+    return table.set_column(at, table.schema.field(at), numbers)
+
+
+@functools.lru_cache(4)
+def _counting(length: int) -> pa.Array:
+    """The numbers from 0 on; most segments of a busy node have the same length."""
+    import pyarrow as pa
+
+    return pa.array(range(length), pa.int64())
+
+
+def event_arrays(events: Sequence[Event]) -> dict[str, pa.Array]:
+    """The columns of the events alone, by name."""
+    columns, kinds = _event_columns(events), dict(_fields())
+    return {name: _array(values, kinds[name], len(events)) for name, values in columns.items()}
 
 
 _Columns: TypeAlias = dict[str, Sequence[Any] | None]
@@ -111,8 +136,7 @@ def _record_columns(records: Sequence[Record]) -> _Columns:
     }
 
 
-def _event_columns(records: Sequence[Record]) -> _Columns:
-    events = [record.event or _NO_EVENT for record in records]
+def _event_columns(events: Sequence[Any]) -> _Columns:
     return {
         "source": list(map(attrgetter("source"), events)),
         "seq": list(map(attrgetter("seq"), events)),

@@ -46,7 +46,7 @@ class Kind(StrEnum):
     UNTRACED = "untraced"  # written by the trace itself: size = how many records are missing here; detail = why
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(msgspec.Struct, array_like=True, tag=0, gc=False):
     """One observation. ``time`` is in seconds: of the run in the simulator, since 1970 live."""
 
     time: float

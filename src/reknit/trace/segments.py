@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from reknit.trace.columns import BadTrace, from_table
@@ -72,12 +72,25 @@ def write_segment(table: pa.Table, node_dir: Path, number: int) -> int:
     try:
         with temporary.open("wb") as file:
             rows = max(1, table.num_rows)
-            pq.write_table(table, file, compression="zstd", row_group_size=rows, write_page_checksum=True)
+            pq.write_table(table, file, row_group_size=rows, write_page_checksum=True, **_encodings(table.column_names))
         temporary.rename(_path(node_dir, number))
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     return number
+
+
+def _encodings(names: list[str]) -> dict[str, Any]:
+    """Numbers that rise are written as differences, in a tenth of the space; of all else, each value once."""
+    rising = [name for name in names if name in _RISING]
+    return {
+        "compression": "zstd",
+        "use_dictionary": [name for name in names if name not in _RISING],
+        "column_encoding": dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+    }
+
+
+_RISING = ("order", "seq")
 
 
 def _claim(node_dir: Path, number: int) -> tuple[int, Path]:

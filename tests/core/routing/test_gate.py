@@ -14,7 +14,7 @@ def test_without_neighbours_it_is_open() -> None:
     assert gate.open
     assert gate.may_tell("n")
     assert gate.deadline() is None
-    assert gate.due(100.0) == []
+    assert not gate.due(100.0)
 
 
 def test_a_neighbour_is_told_when_all_others_have_been_heard() -> None:
@@ -33,12 +33,32 @@ def test_it_waits_for_a_bounded_time() -> None:
     gate.start(10.0)
     gate.heard("n")
     assert gate.deadline() == 15.0
-    assert gate.due(14.9) == []
+    assert not gate.due(14.9)
     assert not gate.open
-    assert gate.due(15.0) == ["m"]
+    assert gate.due(15.0)
+    assert list(gate.late) == ["m"]
     assert gate.open
     assert gate.deadline() is None
-    assert gate.due(16.0) == []
+    assert not gate.due(16.0)
+
+
+def test_it_waits_for_those_who_kept_events_too_but_tells_its_neighbours() -> None:
+    gate = Gate(["m"], 5.0, ["former"])
+    gate.heard("m")
+    assert not gate.open
+    assert gate.may_tell("m")
+    assert gate.waiting_for == ["former"]
+    gate.replayed("former")
+    assert gate.open
+
+
+def test_what_was_heard_can_be_void() -> None:
+    gate = Gate(["m"], 5.0)
+    gate.heard("m")
+    gate.expect("m")
+    assert not gate.open
+    gate.heard("m")
+    assert gate.open
 
 
 @given(st.lists(st.sampled_from("abcde"), unique=True), st.lists(st.sampled_from("abcdefg")))

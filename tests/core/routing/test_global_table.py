@@ -12,6 +12,7 @@ from reknit.core.routing.table import broker
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.trace.passage import expand
 from reknit.wire.messages import Known, Message, Snapshot, Sub
 from tests.core.routing.network import Net
 from tests.core.routing.strategies import CLIENTS, events, patterns
@@ -139,7 +140,7 @@ def test_what_a_neighbour_may_want_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     alone.routing.turn.observing = True
     alone.routing.receive("m", Known("z", [Pattern.parse(f"t/{number}") for number in range(20)], []))
     assert alone.routing.table.count(broker("m")) == 10
-    assert len([each for each in alone.routing.turn.records if each.detail == "too many patterns"]) == 10
+    assert len([each for each in expand(alone.routing.turn.seen) if each.detail == "too many patterns"]) == 10
     alone.routing.receive("m", Known("z", [Pattern.parse(f"t/{number}") for number in range(10)], []))
     assert alone.routing.table.count(broker("m")) == 10
 
@@ -152,7 +153,7 @@ def test_a_snapshot_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
         alone.routing.receive_snapshot("m", Snapshot([("z", [Pattern.parse(f"t/{number}")])], last=False))
     alone.routing.receive_snapshot("m", Snapshot([], last=True))
     assert 0 < alone.routing.table.count(broker("m")) <= 10
-    assert {each.detail for each in alone.routing.turn.records if each.peer and not each.pattern} == {
+    assert {each.detail for each in expand(alone.routing.turn.seen) if each.peer and not each.pattern} == {
         "too many patterns"
     }
 

@@ -117,7 +117,7 @@ class Link:
         self._transmit_rest()
 
     def renew(self, hello: Hello, session: int) -> None:
-        """Begin a new session: what lasts and was not settled goes again, all else has to be said anew by those above."""
+        """Begin a new session: what lasts and is not settled goes again; those above say all else anew."""
         self.session = session
         self.received = self._settled = self._peer_received = self._peer_settled = self._sent = 0
         self._unsettled.clear()
@@ -450,5 +450,4 @@ def settle(custody: Custody, turn: Turn) -> None:
     if custody.link is not None:
         custody.link.advance_settled(custody)
     elif turn.observing:
-        for event in custody.events:
-            turn.see(Kind.SETTLED, event=event)
+        turn.settled(custody.events)

@@ -1,10 +1,10 @@
 """The causal stamp: what keeps causes before effects while three brokers all talk to each other directly.
 
-On a tree with FIFO links causal order comes for free. In the triangle of a swap it does not: x sends e1 directly to y and
-to z; y answers with e2 and sends it directly to z, where e2 can overtake e1. So each message among the three carries
-how many messages its sender knows to have been sent from each to each (three by three), and a message waits until all
-that were sent to its receiver in its past have been handled. It waits for its causes only, never for the end of the
-swap.
+On a tree with FIFO links causal order comes for free. In the triangle of a swap it does not: x sends e1 directly to y
+and to z; y answers with e2 and sends it directly to z, where e2 can overtake e1. So each message among the three
+carries how many messages its sender knows to have been sent from each to each (three by three), and a message waits
+until all that were sent to its receiver in its past have been handled. It waits for its causes only, never for the
+end of the swap.
 
 Owns: the counts. Must not know: what a message holds, or where it waits.
 """

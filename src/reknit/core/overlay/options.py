@@ -31,4 +31,4 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether events keep their causal order during a swap too, for a stamp of nine small numbers on each message."""
 
     cause_s_max: float = 60.0
-    """An event that waits during a swap, for its causes or for an older one, waits for its causes no longer than this."""
+    """An event that waits for something during a swap waits for its causes no longer than this."""

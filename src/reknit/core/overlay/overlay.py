@@ -24,7 +24,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import STEPS, SwapLinks
 from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Release, Resent, Seek, Sought, Steered
 
@@ -81,7 +81,7 @@ class Overlay:
         if swap is not None and swap.triangle.steers(hop):
             swap.triangle.forward(event, hop, sender, custody)
         elif (link := self.link(hop)) is not None and link.send_event(event, custody) and self.turn.observing:
-            self.turn.see(Kind.FORWARDED, peer=hop, event=event, size=event_bytes(event))
+            self.turn.forwarded(event, hop)
 
     # --- commands
 

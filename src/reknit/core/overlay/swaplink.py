@@ -121,7 +121,7 @@ class SwapLinks:
         busy: Callable[[], str],
         close_link: Callable[[str], None],
     ) -> None:
-        """``neighbours``: those of the tree. ``busy``: what else locks this broker. ``close_link``: when it is empty."""
+        """``neighbours``: those of the tree. ``busy``: what else locks us. ``close_link``: once it is empty."""
         self.turn = turn
         self.links = links
         self.options = options
@@ -722,9 +722,8 @@ class SwapLinks:
     def renewed(self, peer: str) -> None:
         """One of the others has lost its memory, unless it is a goal that dials again before it has the link."""
         swap = self.current
-        if swap is not None and peer in swap.triangle.members:
-            if swap.note.stage is not Stage.OPEN or peer != swap.note.goal:
-                self._tear(swap)
+        if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
+            self._tear(swap)
 
     def unlinked(self, peer: str) -> Iterator[OverlayEvent]:
         """A neighbour has gone. A swap that has changed nothing is given up; later on nobody of the three leaves."""

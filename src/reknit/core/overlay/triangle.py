@@ -24,7 +24,6 @@ from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
-from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Mode, Steered
 
 __all__ = ["Triangle"]
@@ -97,7 +96,7 @@ class Triangle:
             if link.takes(event, size, sum(batch.size for batch in self._out[peer])):
                 self._add(peer, self._mode(peer, sender), event, size, custody)
                 if self.turn.observing:
-                    self.turn.see(Kind.FORWARDED, peer=peer, event=event, size=size)
+                    self.turn.forwarded(event, peer)
 
     def _targets(self, hop: str, sender: str) -> tuple[str, ...]:
         if self.part is Part.MOVER and not self.moved:

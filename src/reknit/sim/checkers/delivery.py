@@ -104,7 +104,7 @@ class _Ledger:
             self.paths.clear()
 
     def _move_link(self, mover: str, middle: str, goal: str) -> None:
-        """Ways that led over the old link lead over the new one, and over that of the middle and the goal if need be."""
+        """Ways that led over the old link lead over the new one, and that of the middle and the goal if need be."""
         old, new, third = edge(mover, middle), edge(mover, goal), edge(middle, goal)
         if old in self.fresh:
             self.fresh[new] = None

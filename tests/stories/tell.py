@@ -7,7 +7,7 @@ the real codec in the simulator, with one latency and one seed, so a story can o
 Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a lone broker
 ``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``;
 ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
-direction); ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
+direction); ``swap MOVER MIDDLE GOAL``; ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
 command has a second to unfold, unless it ends with ``&``.
 """
 
@@ -39,6 +39,9 @@ _SEEN: dict[Kind, str] = {
     Kind.LINK_DOWN: "link to {peer} is down: {detail}",
     Kind.LINK_ADDED: "has a new neighbour, {peer}",
     Kind.LINK_REMOVED: "has lost a neighbour, {peer}: {detail}",
+    Kind.LINK_MOVED: "has moved its link from {detail} to {peer}",
+    Kind.LINK_HANDED: "has handed its link with {peer} over to {detail}",
+    Kind.LINK_TAKEN: "has taken the link of {peer} over from {detail}",
     Kind.LINK_STALLED: "reports {peer} as stalled: {detail}",
     Kind.REFUSED: "has no link to {peer}: {detail}",
     Kind.SETTLED: "knows {event} to be in safe hands",
@@ -144,6 +147,30 @@ def _message(message: wire.Message) -> str:
             return f"Release wave {_wave(wave)}"
         case wire.Leave():
             return "Leave"
+        case wire.Steered(mode=mode, events=events):
+            return f"Events ({mode.name.lower()}) " + ", ".join(map(_event, events))
+        case _:
+            return _step(message)
+
+
+def _step(message: wire.Message) -> str:
+    """The steps of a swap."""
+    match message:
+        case wire.Lock(id=swap, middle=middle, goal=goal):
+            return f"Lock: {swap[0]} moves its link from {middle} to {goal}"
+        case wire.LockNack(reason=reason):
+            return f"LockNack: {reason}"
+        case wire.Side(mover=mover, entries=entries):
+            wishes = "; ".join((f"{origin}: " if origin else "") + _patterns(each) for origin, each in entries)
+            return f"Side of the {'mover' if mover else 'middle'}: {wishes}"
+        case wire.Close(from_mover=from_mover):
+            return "Close from the " + ("mover" if from_mover else "middle") + _torn(message)
+        case _:
+            return type(message).__name__ + _torn(message)
+
+
+def _torn(message: wire.Message) -> str:
+    return " (torn)" if getattr(message, "torn", False) else ""
 
 
 # --- commands
@@ -197,6 +224,7 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "detach": Cluster.detach,
     "link": Cluster.add_link,
     "unlink": Cluster.remove_link,
+    "swap": Cluster.swap,
     "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
     "cut": lambda cluster, one, other: cluster.network.cut(one, other),
     "heal": lambda cluster: cluster.network.heal(),

@@ -11,11 +11,12 @@ import multiprocessing
 import os
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.schedule import run_seed
+from reknit.trace.records import Kind, Record
 
 __all__ = ["Report", "SeedResult", "run_campaign"]
 
@@ -59,9 +60,25 @@ def check_seed(seed: int) -> SeedResult:
         return SeedResult(seed, (_failure(error),), 1, Tally(), 0, {})
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
+    coverage.update(_changes(outcome.records))
     coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def _changes(records: Iterable[Record]) -> Counter[str]:
+    """Which steps of changes were taken, in which part; and in which step a broker was when it crashed."""
+    found: Counter[str] = Counter()
+    last: dict[str, str] = {}  # by node that takes part in a change: its last step
+    for record in records:
+        if record.kind is Kind.CHANGE:
+            found[f"step of a {record.detail}"] += 1
+            last[record.node] = record.detail
+            if record.detail.split(": ")[1].startswith(("end", "lockNack", "unlock")):
+                del last[record.node]
+        elif record.kind is Kind.CRASHED and record.node in last:
+            found[f"crash after a {last[record.node]}"] += 1
+    return found
 
 
 def _failure(error: Exception) -> str:

@@ -22,6 +22,7 @@ UNTESTED = {
     "client/errors.py": "names of exceptions; who raises them is tested",
     "core/io.py": "values without behaviour: the door that everything here is tested through",
     "core/links/options.py": "values; what each option does is tested in test_link.py",
+    "core/overlay/events.py": "values; the broker acts on each of them in test_swaplink.py and test_overlay.py",
     "core/overlay/options.py": "values; what each option does is tested in test_join.py and test_overlay.py",
     "lab/experiment.py": "values; each experiment is one",
     "live/errors.py": "names of exceptions; who raises them is tested",

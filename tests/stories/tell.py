@@ -7,8 +7,8 @@ the real codec in the simulator, with one latency and one seed, so a story can o
 Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a lone broker
 ``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``;
 ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
-direction); ``swap MOVER MIDDLE GOAL``; ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
-command has a second to unfold, unless it ends with ``&``.
+direction); ``swap MOVER MIDDLE GOAL``; ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover
+BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ from reknit.core.links.links import LinkEvent, Links
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.events import (
     Arrived,
+    Bypassed,
     Linked,
     Merged,
     OverlayEvent,
@@ -60,7 +61,7 @@ from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import RoutingName, make_routing
 from reknit.core.routing.table import client
 from reknit.core.turn import Turn
-from reknit.model.event import Event
+from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Message, Snapshot
 
@@ -297,14 +298,7 @@ class Broker:
         what was kept for us comes on the old way and on the new one.
         """
         held, self._held = self._held, []
-        numbers: dict[str, list[int]] = {}
-        for place, (event, _, _) in enumerate(held):
-            numbers.setdefault(event.source, []).append(place)
-        for places in numbers.values():
-            in_order = sorted((held[place] for place in places), key=lambda item: item[0].seq)
-            for place, item in zip(places, in_order, strict=True):
-                held[place] = item
-        for event, arrived, custody in held:
+        for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
             if arrived is not None:
                 self._take(event, arrived)
@@ -350,6 +344,10 @@ class Broker:
                 self.routing.resume(peer)
             case Tell(peer=peer):
                 self._tell(peer)
+            case Bypassed(gone=gone, by=by):
+                if gone in self.gate.missing:
+                    self.gate.expect(by)
+                    self._heard(gone)
             case SidesWanted(one=one, other=other):
                 self.overlay.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
@@ -375,11 +373,13 @@ class Broker:
             if isinstance(message, Snapshot):  # what was kept for us stands before it
                 self._replayed(peer)
         elif isinstance(message, Snapshot):
+            self.routing.beside = self.overlay.swaps.yields_to(peer)
             if self.routing.receive_snapshot(peer, message):
                 self._on_overlay_events(self.overlay.heard(peer))
                 if self.overlay.swaps.counts(peer):
                     self._heard(peer)
         else:
+            self.routing.beside = self.overlay.swaps.yields_to(peer)
             self.routing.receive(peer, message)
 
     def _tell(self, peer: str) -> None:

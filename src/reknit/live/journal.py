@@ -26,6 +26,9 @@ LINE_CHARS_MAX = 300
 NEWS: dict[Kind, str] = {
     Kind.LINK_ADDED: "link to {} added",
     Kind.LINK_REMOVED: "link to {} removed",
+    Kind.LINK_MOVED: "link moved to {} from",
+    Kind.LINK_HANDED: "link of {} handed over to",
+    Kind.LINK_TAKEN: "link of {} taken over from",
     Kind.LINK_UP: "link to {} is up",
     Kind.LINK_DOWN: "link to {} is down",
     Kind.LINK_STALLED: "link to {} has stalled",
@@ -45,6 +48,10 @@ class Neighbour(msgspec.Struct):
 
 
 _COUNTED = {Kind.LINK_UP: "ups", Kind.LINK_DOWN: "downs", Kind.LINK_STALLED: "stalls", Kind.REFUSED: "refusals"}
+
+
+_SWAPS = (Kind.LINK_MOVED, Kind.LINK_HANDED, Kind.LINK_TAKEN)
+_GOOD_NEWS = (Kind.LINK_REMOVED, *_SWAPS)
 
 
 def _silence(line: str) -> None:
@@ -75,10 +82,11 @@ class Journal:
         seen = self._of(peer)
         if (counted := _COUNTED.get(record.kind)) is not None:
             setattr(seen, counted, getattr(seen, counted) + 1)
-        if record.detail and record.kind is not Kind.LINK_REMOVED:
+        if record.detail and record.kind not in _GOOD_NEWS:
             seen.last = record.detail
         self._strangers.clear()
-        self._tell(peer, NEWS[record.kind].format(peer) + (f": {record.detail}" if record.detail else ""))
+        colon = "" if record.kind in _SWAPS else ":"
+        self._tell(peer, NEWS[record.kind].format(peer) + (f"{colon} {record.detail}" if record.detail else ""))
 
     def unreachable(self, peer: str, reason: str) -> None:
         """An attempt to reach ``peer`` has failed; the next one may fail for the same reason, which is no news."""

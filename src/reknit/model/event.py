@@ -16,7 +16,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -99,6 +100,22 @@ EVENT_OVERHEAD_BYTES = 320
 _MAP_BYTES = 240  # a dictionary or a tuple, however little it holds
 _ENTRY_BYTES = 120  # a name and a value, beside their characters
 _CHARACTER_BYTES_MAX = 4
+
+
+T = TypeVar("T")
+
+
+def in_order_of_numbers(items: Sequence[T], event_of: Callable[[T], Event]) -> list[T]:
+    """The same items, those of one source in the order of their numbers; which source is when stays as it is."""
+    places: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        places.setdefault(event_of(item).source, []).append(place)
+    sorted_items = list(items)
+    for some in places.values():
+        in_order = sorted((items[place] for place in some), key=lambda item: event_of(item).seq)
+        for place, item in zip(some, in_order, strict=True):
+            sorted_items[place] = item
+    return sorted_items
 
 
 def event_bytes(event: Event) -> int:

@@ -100,7 +100,6 @@ class Link:
     # --- connections
 
     def bind(self, conn: int) -> None:
-        """Use ``conn`` from now on."""
         if self.conn is not None and self.conn != conn:
             self.turn.effects.append(Close(self.conn, "replaced by a newer connection"))
         self.conn = conn
@@ -157,7 +156,7 @@ class Link:
         self.dial_later()
 
     def dial_later(self) -> None:
-        """Both ends may know where to dial; the greater name does so first, and the other seldom needs to."""
+        """Both ends may know where; the greater name dials first, and the other seldom needs to."""
         if self.address and not self.tentative:
             patience = self.options.greeting_s_max if self.turn.node < self.peer else 0.0
             self.dial_at = self.turn.now + self._dial_wait + patience
@@ -406,8 +405,8 @@ class Link:
     def _report_beyond(self) -> None:
         """Again and again, as long as the older frame is not settled: a report may be lost."""
         assert self.conn is not None
-        some = list(self._beyond)[: self.options.overdue_frames_max]
-        self.turn.effects.append(Send(self.conn, encode(Ack(self.session, self.received, self._settled, some))))
+        ack = Ack(self.session, self.received, self._settled, list(self._beyond)[: self.options.overdue_frames_max])
+        self.turn.effects.append(Send(self.conn, encode(ack)))
         self._spoke_at = self.turn.now
         self._overdue_at = self.turn.now + self.options.overdue_s * 4
 
@@ -433,7 +432,6 @@ class Link:
 
     @property
     def empty(self) -> bool:
-        """Idle, and all that came from the far end is settled too."""
         return self.idle and not self._unsettled
 
     @property

@@ -33,9 +33,13 @@ FORMER_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """A new session has begun with this neighbour: it may know nothing of what we said."""
+    """A new session has begun with this neighbour: it may know nothing of what we said.
+
+    ``reborn``: it is in another life than the one that we knew.
+    """
 
     peer: str
+    reborn: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +276,9 @@ class Links:
             if link.session == hello.session and link.peer_incarnation == hello.incarnation:
                 link.resume(hello)
             else:
+                reborn = link.peer_incarnation not in (0, hello.incarnation)
                 link.renew(hello, hello.session)
-                yield Renewed(link.peer)
+                yield Renewed(link.peer, reborn)
 
     def _caller_greets(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
         connection.peer = hello.name
@@ -285,8 +290,9 @@ class Links:
             self.refuse(conn, Refuse(f"{self.turn.node} is still leaving {hello.name}", retry=True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it has left already", retry=True, stranger=True))
         elif link is not None:
+            reborn = link.peer_incarnation not in (0, hello.incarnation)
             if self._greet_caller(conn, link, hello):
-                yield Renewed(hello.name)
+                yield Renewed(hello.name, reborn)
         elif len(self.of) >= self.options.neighbours_max:
             self.refuse(conn, Refuse(f"{self.turn.node} has {len(self.of)} neighbours, and takes no more", True, False))
         elif hello.wave is not None:

@@ -14,6 +14,7 @@ from reknit.wire.messages import Entry, Message
 
 __all__ = [
     "Arrived",
+    "Bypassed",
     "Linked",
     "Merged",
     "OverlayEvent",
@@ -94,6 +95,14 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Bypassed:
+    """``gone`` will tell nothing any more; what it wants, ``by`` will tell, which has to tell all again for that."""
+
+    gone: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class SidesWanted:
     """What is wanted behind ``one``, and what by all but ``one`` and ``other``? Answer with ``Overlay.take_sides``."""
 
@@ -141,6 +150,7 @@ OverlayEvent: TypeAlias = (
     | Paused
     | Resumed
     | Tell
+    | Bypassed
     | SidesWanted
     | Renamed
     | Merged

@@ -113,7 +113,7 @@ class Overlay:
 
     def listens(self, peer: str) -> bool:
         """Does it matter what this neighbour wants? Not of one that is being left."""
-        return self.link(peer) is not None and not self.swaps.ignores(peer)
+        return self.link(peer) is not None
 
     def tables_known(self, known: bool) -> Iterator[OverlayEvent]:
         """Whether this broker knows what its neighbours want, and routes."""
@@ -163,8 +163,8 @@ class Overlay:
             case Arrival(peer=peer, messages=messages, custody=custody):
                 self.turn.custodies.append(custody)
                 yield from self._on_messages(peer, messages, custody)
-            case Renewed(peer=peer):
-                yield from self._on_renewed(peer)
+            case Renewed(peer=peer, reborn=reborn):
+                yield from self._on_renewed(peer, reborn)
             case Adopted(peer=peer):
                 yield Linked(peer, again=False)
             case Stranger() if self.swaps.expects(event):
@@ -179,7 +179,7 @@ class Overlay:
                 again = peer in self.links.of
                 yield from self._new_links(self.joins.on_answered(event))
                 if again:
-                    yield from self._on_renewed(peer)
+                    yield from self._on_renewed(peer, reborn=False)
             case TurnedAway(peer=peer, refusal=refusal):
                 if refusal.stranger and peer in self.links.of:
                     yield from self._turned_out(peer, refusal.reason)
@@ -244,9 +244,9 @@ class Overlay:
             case _:
                 yield Arrived(peer, [message], custody, (peer,))
 
-    def _on_renewed(self, peer: str) -> Iterator[OverlayEvent]:
+    def _on_renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
         yield from self._gone(peer, f"{peer} was restarted")
-        self.swaps.renewed(peer)
+        self.swaps.renewed(peer, reborn)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
             return

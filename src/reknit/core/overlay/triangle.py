@@ -23,7 +23,7 @@ from reknit.core.overlay.causal import Stamps
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.turn import Turn
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event, event_bytes, in_order_of_numbers
 from reknit.wire.messages import Events, Mode, Steered
 
 __all__ = ["Triangle"]
@@ -64,6 +64,7 @@ class Triangle:
         self.flooding = False
         self.over = False  # here all goes by the new tree; some may still wait
         self.moved = False  # at the mover: it uses the new link
+        self.reclosed = True  # at the mover: the old way from the goal is closed, in this life too
         self.handed = False  # at the middle: close(ab) has come
         self.crossed = False  # at the goal: close(abc) has come
         self.opened = self.closed_ab = self.closed_ba = False  # at the goal
@@ -180,6 +181,18 @@ class Triangle:
         elif self.waiting_since is None:
             self.waiting_since = self.turn.now
 
+    def sort(self) -> None:
+        """What the goal has relayed was lost and found on the way: bring each source's events into their order."""
+        waiting = self._inbox[self.goal]
+        single = [(event, item) for item in waiting for event in item.message.events]
+        waiting.clear()
+        for event, item in in_order_of_numbers(single, lambda pair: pair[0]):
+            message = Steered(item.message.swap, item.message.mode, [], [event])
+            item.custody.pending += 1
+            waiting.append(_Waiting(message, item.custody, item.outside))
+        for _, item in {id(item): (event, item) for event, item in single}.values():
+            self.turn.custodies.append(item.custody)  # the hold of the whole
+
     @property
     def empty(self) -> bool:
         return not any(self._inbox.values())
@@ -202,7 +215,8 @@ class Triangle:
         if self.over:
             late = False
         elif self.part is Part.MOVER:
-            late = (peer == self.goal and not self.flooding) or item.message.mode is Mode.VIA
+            early = not self.flooding or not self.reclosed
+            late = (peer == self.goal and early) or item.message.mode is Mode.VIA
         elif self.part is Part.MIDDLE:
             late = item.message.mode is Mode.VIA and not self.handed
         else:

@@ -37,6 +37,7 @@ class Routing(ABC):
         self.table = Table()
         self.route: Callable[[Event], Route] = self.table.route
         self._parts: dict[str, list[Entry]] = {}  # snapshots under way, by neighbour
+        self.beside = ""  # of what a neighbour tells now, this one knows better what is behind itself
 
     # --- clients
 

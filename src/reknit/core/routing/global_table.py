@@ -46,8 +46,11 @@ class GlobalTable(Routing):
                 self._spread(Known(self.turn.node, [], [pattern]), apart_from="")
 
     def receive(self, neighbour: str, message: Message) -> None:
-        if isinstance(message, Known) and message.origin != self.turn.node:
+        if isinstance(message, Known) and message.origin != self.turn.node and not self._is_besides(message.origin):
             self._learn(neighbour, message)
+
+    def _is_besides(self, origin: str) -> bool:
+        return bool(self.beside) and self._towards.get(origin) == self.beside
 
     def tell(self, neighbour: str) -> None:
         self._told[neighbour] = None
@@ -69,7 +72,7 @@ class GlobalTable(Routing):
             wanted.setdefault(origin, {}).update(dict.fromkeys(patterns))
         gone = [origin for origin, towards in self._towards.items() if towards == neighbour and origin not in wanted]
         for origin, patterns_now in [*wanted.items(), *((origin, {}) for origin in gone)]:
-            if origin == self.turn.node:
+            if origin == self.turn.node or self._is_besides(origin):
                 continue
             before = self._known.get(origin, {})
             added = [each for each in patterns_now if each not in before]

@@ -1,0 +1,209 @@
+"""One swap as one of its three brokers sees it, and what of it is kept for the next life.
+
+Owns: the swap that this broker takes part in, at most one; its notes; the links that swaps have replaced. Must not
+know: in which order things are said (``swaplocks``, ``swaplink``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reknit.core.links.custody import Custody
+from reknit.core.links.links import Links
+from reknit.core.overlay.notes import Closing, Notes, Part, Stage, SwapNote, read_notes, write_notes
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.triangle import Triangle
+from reknit.core.turn import Turn
+from reknit.trace.records import Kind
+from reknit.wire.messages import Entry, Message, SwapId
+
+__all__ = ["SwapState", "Swapping", "Wish"]
+
+
+@dataclass(slots=True)
+class Wish:
+    """An operator's swap of a link of ours."""
+
+    middle: str
+    goal: str
+    request: int
+    begun: float
+    try_at: float
+    tries: int = 0
+    last: str = ""
+
+
+@dataclass(slots=True)
+class Swapping:
+    """One swap, as one of the three sees it."""
+
+    note: SwapNote
+    triangle: Triangle
+    give_up_at: float
+    wish: Wish | None = None
+    ask_at: float | None = None  # at the goal: when to dial the mover (again)
+    begun: float = 0.0
+    torn: bool = False
+    sides: tuple[list[Entry], list[Entry]] | None = None  # what the mover's side and the middle's want
+    parts: tuple[list[Entry], list[Entry]] = field(default_factory=lambda: ([], []))  # of them, as they come
+    told_middle: bool = False
+    awaited: dict[str, None] = field(default_factory=dict)  # at the goal: they come back from the dead with more
+
+    @property
+    def mover(self) -> str:
+        return self.note.id[0]
+
+
+class SwapState:
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        options: OverlayOptions,
+        rng: random.Random,
+        neighbours: Callable[[], list[str]],
+        busy: Callable[[], str],
+        close_link: Callable[[str], None],
+    ) -> None:
+        """``neighbours``: those of the tree. ``busy``: what else locks us. ``close_link``: once it is empty."""
+        self.turn = turn
+        self.links = links
+        self.options = options
+        self.rng = rng
+        self.neighbours = neighbours
+        self.busy = busy
+        self.close_link = close_link
+        self.ready = True  # this broker knows its neighbours' tables
+        self.current: Swapping | None = None
+        self.closing: dict[str, Closing] = {}
+        self.wishes: list[Wish] = []
+        self.done = 0
+        self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
+
+    # --- looking in
+
+    @property
+    def locked(self) -> str:
+        """Why this broker takes part in no other change now, for people to read; empty if it does."""
+        if self.current is None:
+            return ""
+        note = self.current.note
+        return f"{self.turn.node} takes part in the swap of {note.id[0]} from {note.middle} to {note.goal}"
+
+    def involves(self, peer: str) -> bool:
+        return self.current is not None and peer in self.current.triangle.members
+
+    def hidden(self) -> tuple[str, ...]:
+        """Linked, but no neighbours in the tree: not yet, or not any more."""
+        if self.current is None:
+            return ()
+        note = self.current.note
+        if note.part is Part.MOVER and note.stage is not Stage.LOCKED:
+            return (note.middle,) if note.stage is Stage.MOVED else (note.goal,)
+        if note.part is Part.GOAL and note.stage is Stage.FLOOD and not note.opened:
+            return (note.id[0],)
+        return ()
+
+    def keepers(self) -> tuple[str, ...]:
+        """For a life that begins: who is no neighbour in the tree, but may have kept events for the life before."""
+        flooding = self.current is not None and self.current.triangle.flooding
+        return (*(self.hidden() if flooding else ()), *self.closing)
+
+    def yields_to(self, peer: str) -> str:
+        """``peer`` tells by the old tree, while this broker goes by the new one: who knows better, if both tell?"""
+        swap = self.current
+        if swap is None or swap.note.part is not Part.GOAL or peer != swap.note.middle:
+            return ""
+        return swap.mover if swap.note.opened and not swap.note.closed_ab else ""
+
+    def counts(self, peer: str) -> bool:
+        """Does it tell what it wants by the new tree?"""
+        return peer not in self._unseated
+
+    def defers(self, peer: str) -> bool:
+        """Does this broker not know yet what to tell it? It will."""
+        swap = self.current
+        return (
+            swap is not None
+            and swap.note.part is Part.GOAL
+            and swap.note.opened
+            and not swap.triangle.split
+            and peer in swap.triangle.members
+        )
+
+    # --- notes
+
+    def notes(self) -> str:
+        return write_notes(Notes(self.current.note if self.current else None, self.closing))
+
+    def recall(self, text: str) -> None:
+        """Take up what the life before has left; ``take_up`` then goes on with it."""
+        notes = read_notes(text)
+        self.closing = dict(notes.closing)
+        if notes.swap is not None:
+            self.current = self._from_note(notes.swap)
+
+    def _from_note(self, note: SwapNote) -> Swapping:
+        swap = self._begin(msgspec.structs.replace(note, again=True))
+        triangle = swap.triangle
+        triangle.flooding = note.stage in (Stage.FLOOD, Stage.MOVED)
+        triangle.moved = note.stage is Stage.MOVED
+        triangle.opened, triangle.closed_ab, triangle.closed_ba = note.opened, note.closed_ab, note.closed_ba
+        triangle.crossed = triangle.split = note.opened
+        triangle.reclosed = note.stage is not Stage.FLOOD or note.part is not Part.MOVER
+        self._tear(swap)
+        return swap
+
+    def found(self, peer: str) -> None:
+        """A link of the life before is there again."""
+        if self.current is not None and self.current.note.stage is Stage.OPEN and peer == self.current.note.goal:
+            link = self.links.of[peer]
+            link.tentative, link.dial_at = True, None
+
+    # --- inside
+
+    def _begin(self, note: SwapNote) -> Swapping:
+        members = (note.id[0], note.middle, note.goal)
+        triangle = Triangle(self.turn, self.links, note.id[1], note.part, members, self.options.causal)
+        return Swapping(note, triangle, self.turn.now + self.options.lease_s, begun=self.turn.now)
+
+    def _set_current(self, swap: Swapping | None) -> None:
+        self.current = swap
+        self.links.changed = True
+
+    def _note(self, swap: Swapping, **changes: object) -> None:
+        fields = {name: getattr(swap.note, name) for name in SwapNote.__struct_fields__}
+        swap.note = SwapNote(**(fields | changes))
+        self.links.changed = True
+
+    def _tear(self, swap: Swapping) -> None:
+        swap.torn = swap.triangle.torn = True
+        swap.sides = None if swap.note.part is Part.MIDDLE else swap.sides
+
+    def _see(self, swap: Swapping, peer: str, what: str) -> None:
+        self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: {what} at the {swap.note.part.value}")
+
+    def _close(self, peer: str, swap: Swapping) -> None:
+        """The link that is replaced stays until it is empty, for this life and the next."""
+        address = self.links.of[peer].address
+        self.closing[peer] = Closing(swap.note.id, swap.note.goal, address, swap.note.part)
+        self.links.changed = True
+        self.close_link(peer)
+
+    def closed(self, peer: str) -> None:
+        if self.closing.pop(peer, None) is not None:
+            self.links.changed = True
+
+    def flush(self) -> None:
+        if self.current is not None:
+            self.current.triangle.flush()
+
+    def _send(self, peer: str, message: Message, custody: Custody | None = None) -> None:
+        if self.current is not None:
+            self.current.triangle.flush()  # a step never overtakes events
+        if (link := self.links.of.get(peer)) is not None:
+            link.send(message, custody)

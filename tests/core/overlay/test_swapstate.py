@@ -1,0 +1,51 @@
+"""What a broker says of the swap that it takes part in, and keeps of it."""
+
+from __future__ import annotations
+
+from reknit.core.overlay.notes import Stage, read_notes
+from tests.core.overlay.triple import Triple
+
+
+def _state(cluster: Triple, name: str):  # type: ignore[no-untyped-def]
+    broker = cluster.nodes[name].broker
+    assert broker is not None
+    return broker.overlay.swaps
+
+
+def test_nobody_is_locked_before_or_after_a_swap() -> None:
+    cluster = Triple()
+    assert [_state(cluster, name).locked for name in "abc"] == ["", "", ""]
+    cluster.swap("a", "b", "c")
+    assert cluster.settle(30.0)
+    assert [_state(cluster, name).locked for name in "abc"] == ["", "", ""]
+    assert [cluster.nodes[name].notes for name in "abc"] == ["", "", ""]
+
+
+def test_while_it_lasts_each_of_the_three_has_a_note_of_it() -> None:
+    cluster = Triple(latency_s_max=0.002)
+    cluster.swap("a", "b", "c")
+    stages: dict[str, list[Stage]] = {name: [] for name in "abc"}
+    for _ in range(300):
+        cluster.kernel.run(until=cluster.kernel.now + 0.0002)
+        for name, found in stages.items():
+            note = read_notes(cluster.nodes[name].notes).swap
+            if note is not None and (not found or found[-1] is not note.stage):
+                found.append(note.stage)
+    assert stages == {
+        "a": [Stage.LOCKED, Stage.OPEN, Stage.FLOOD, Stage.MOVED],
+        "b": [Stage.LOCKED, Stage.FLOOD],
+        "c": [Stage.LOCKED, Stage.FLOOD],
+    }
+    assert not any(cluster.nodes[name].notes for name in "xyz")
+
+
+def test_the_replaced_link_is_kept_in_mind_until_it_is_empty() -> None:
+    cluster = Triple(latency_s_max=0.01)
+    cluster.swap("a", "b", "c")
+    closing: set[str] = set()
+    for _ in range(400):
+        cluster.kernel.run(until=cluster.kernel.now + 0.001)
+        closing |= {name for name in "abc" if read_notes(cluster.nodes[name].notes).closing}
+    assert closing == {"a", "b"}
+    assert cluster.settle(30.0)
+    assert not any(read_notes(cluster.nodes[name].notes).closing for name in "abc")

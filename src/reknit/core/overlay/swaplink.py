@@ -87,7 +87,7 @@ class SwapLinks(SwapLocks):
     ) -> None:
         super().__init__(turn, links, options, rng, neighbours, busy, close_link)
         self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
-        self._late_closes: list[tuple[str, Close]] = []  # by way of the goal, and behind all that comes back from afar
+        self._late_closes: list[tuple[str, Close, Custody | None]] = []  # until it is ready
         self._stalled: dict[str, list[tuple[Message, Custody]]] = {}  # at the goal: what waits, by sender
 
     # --- a new life
@@ -97,11 +97,11 @@ class SwapLinks(SwapLocks):
         for closing in self.closing.values():
             if closing.part is Part.MOVER:
                 self._send(closing.goal, Open(closing.id, True))
-                self._late_closes.append((closing.goal, Close(closing.id, False, True)))
+                self._close_late(closing.goal, Close(closing.id, False, True))
             else:
                 self._unseated[closing.goal] = closing.id
                 self._send(closing.goal, Close(closing.id, True, True))
-                self._late_closes.append((closing.goal, Close(closing.id, False, True)))
+                self._close_late(closing.goal, Close(closing.id, False, True))
         swap = self.current
         if swap is None:
             return
@@ -116,7 +116,7 @@ class SwapLinks(SwapLocks):
             case Part.MOVER, Stage.MOVED:
                 self._send(note.goal, Open(note.id, True))
                 self._send(note.middle, Open(note.id, True))
-                self._late_closes.append((note.goal, Close(note.id, True, True)))
+                self._close_late(note.goal, Close(note.id, True, True))
             case Part.GOAL, Stage.LOCKED:
                 swap.ask_at = self.turn.now
             case Part.GOAL, Stage.FLOOD if not note.opened:
@@ -161,7 +161,7 @@ class SwapLinks(SwapLocks):
         elif isinstance(step, Seated):
             self._on_seated(peer, step)
         elif swap is None or swap.note.id != step.id:
-            yield from self._on_stale(peer, step)
+            yield from self._on_stale(peer, step, custody)
         elif not self.ready and self._waits_for_tables(swap, step):
             custody.pending += 1
             self._early.append((peer, step, custody))
@@ -188,14 +188,18 @@ class SwapLinks(SwapLocks):
             self.turn.custodies.append(custody)
             yield from self.on_step(peer, step, custody)
         closes, self._late_closes = self._late_closes, []
-        for goal, close in closes:
-            self._send(goal, close)
+        for goal, close, held in closes:
+            self._send(goal, close, held)
+            self.turn.custodies.extend([held] if held is not None else [])
 
-    def _close_late(self, goal: str, close: Close) -> None:
+    def _close_late(self, goal: str, close: Close, custody: Custody | None = None) -> None:
+        """Say by way of the goal, and behind all that comes back from further off, that a way is closed."""
         if self.ready:
-            self._send(goal, close)
-        else:
-            self._late_closes.append((goal, close))
+            self._send(goal, close, custody)
+            return
+        if custody is not None:
+            custody.pending += 1
+        self._late_closes.append((goal, close, custody))
 
     def _on_own(self, swap: Swapping, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         match step:
@@ -218,11 +222,13 @@ class SwapLinks(SwapLocks):
             case _:
                 pass
 
-    def _on_stale(self, peer: str, step: Step) -> Iterator[OverlayEvent]:
+    def _on_stale(self, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         """Of a swap that is over here, or was given up."""
-        if step.id in [closing.id for closing in self.closing.values()]:
-            return  # what had to be said of it has been, and is kept for whoever has forgotten
-        if isinstance(step, Ask) and step.id[0] == self.turn.node:
+        closing = next((each for each in self.closing.values() if each.id == step.id), None)
+        if closing is not None:
+            if isinstance(step, Close) and peer != closing.goal:  # nobody may forget the link before this is said
+                self._close_late(closing.goal, Close(step.id, False, True), custody)
+        elif isinstance(step, Ask) and step.id[0] == self.turn.node:
             self._send(peer, Unlock(step.id))
         elif isinstance(step, Ask):
             self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
@@ -422,7 +428,7 @@ class SwapLinks(SwapLocks):
         swap = self.current
         if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
             self._tear(swap)
-            if swap.note.part is Part.GOAL and reborn:
+            if swap.note.part is Part.GOAL and swap.note.stage is Stage.FLOOD and reborn:
                 self._await(swap, peer)
 
     def _await(self, swap: Swapping, peer: str) -> None:

@@ -138,7 +138,8 @@ class SwapState:
     # --- notes
 
     def notes(self) -> str:
-        return write_notes(Notes(self.current.note if self.current else None, self.closing))
+        swap = self.current
+        return write_notes(Notes(None if swap is None or swap.triangle.over else swap.note, self.closing))
 
     def recall(self, text: str) -> None:
         """Take up what the life before has left; ``take_up`` then goes on with it."""

@@ -141,7 +141,8 @@ class Overlay:
     def _finish_leaving(self) -> Iterator[OverlayEvent]:
         for peer, leaving in list(self._leaving.items()):
             link = self.links.of[peer]
-            if leaving.heard and (link.empty if leaving.whole else link.everything_received):
+            done = link.empty and not self.swaps.holds(peer) if leaving.whole else link.everything_received
+            if leaving.heard and done:
                 yield from self._forget(peer, "left", "")
             elif self.turn.now >= leaving.give_up_at:
                 yield from self._forget(

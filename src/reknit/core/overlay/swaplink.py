@@ -95,6 +95,7 @@ class SwapLinks(SwapLocks):
     def take_up(self) -> None:
         """Say again what the life before may have said in vain."""
         for closing in self.closing.values():
+            self._taken_up[closing.id] = None
             if closing.part is Part.MOVER:
                 self._send(closing.goal, Open(closing.id, True))
                 self._close_late(closing.goal, Close(closing.id, False, True))

@@ -82,6 +82,7 @@ class SwapState:
         self.closing: dict[str, Closing] = {}
         self.wishes: list[Wish] = []
         self.done = 0
+        self._taken_up: dict[SwapId, None] = {}
         self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
 
     # --- looking in
@@ -114,11 +115,15 @@ class SwapState:
         return (*(self.hidden() if flooding else ()), *self.closing)
 
     def yields_to(self, peer: str) -> str:
-        """``peer`` tells by the old tree, while this broker goes by the new one: who knows better, if both tell?"""
+        """``peer`` may tell by another tree than the one this broker goes by: who knows better, if both tell?"""
         swap = self.current
-        if swap is None or swap.note.part is not Part.GOAL or peer != swap.note.middle:
+        if swap is None or peer not in (swap.note.middle, swap.note.goal):
             return ""
-        return swap.mover if swap.note.opened and not swap.note.closed_ab else ""
+        if swap.note.part is Part.GOAL:
+            old = swap.note.opened and not swap.note.closed_ab
+        else:
+            old = swap.note.part is Part.MIDDLE and not swap.triangle.handed
+        return swap.mover if old else ""
 
     def counts(self, peer: str) -> bool:
         """Does it tell what it wants by the new tree?"""
@@ -194,6 +199,12 @@ class SwapState:
         self.closing[peer] = Closing(swap.note.id, swap.note.goal, address, swap.note.part)
         self.links.changed = True
         self.close_link(peer)
+
+    def holds(self, peer: str) -> bool:
+        """A life that has taken it up keeps a replaced link in mind until the goal has what was said of it again."""
+        closing = self.closing.get(peer)
+        goal = self.links.of.get(closing.goal) if closing is not None and closing.id in self._taken_up else None
+        return goal is not None and not goal.idle
 
     def closed(self, peer: str) -> None:
         if self.closing.pop(peer, None) is not None:

@@ -326,8 +326,7 @@ class Link:
 
     def _want_ack(self) -> None:
         self._ack_frames += 1
-        if self._ack_at is None:
-            self._ack_at = self.turn.now + self.options.ack_delay_s
+        self._ack_at = self.turn.now + self.options.ack_delay_s if self._ack_at is None else self._ack_at
 
     # --- custody
 

@@ -44,7 +44,7 @@ from reknit.core.overlay.events import (
 )
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.swaplocks import SwapLocks
+from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Swapping
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
@@ -56,7 +56,6 @@ from reknit.wire.messages import (
     Lock,
     LockAck,
     LockNack,
-    Message,
     Open,
     Seated,
     Side,
@@ -74,7 +73,7 @@ SIDE_PATTERNS_MAX = 64
 """Patterns in one message of a table that travels."""
 
 
-class SwapLinks(SwapLocks):
+class SwapLinks(SwapStalls):
     def __init__(
         self,
         turn: Turn,
@@ -88,7 +87,6 @@ class SwapLinks(SwapLocks):
         super().__init__(turn, links, options, rng, neighbours, busy, close_link)
         self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
         self._late_closes: list[tuple[str, Close, Custody | None]] = []  # until it is ready
-        self._stalled: dict[str, list[tuple[Message, Custody]]] = {}  # at the goal: what waits, by sender
 
     # --- a new life
 
@@ -124,34 +122,6 @@ class SwapLinks(SwapLocks):
                 self._send(note.middle, LockAck(note.id, True))
             case _:
                 pass  # the middle waits for what the others say again
-
-    # --- the goal hears of each way's end before what follows it, though they come on different links
-
-    def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
-        """Keep ``message`` for later? 10 waits for 8, and 12 for 10, and all that comes behind them with them."""
-        if peer not in self._stalled and not self._must_stall(peer, message):
-            return False
-        custody.pending += 1
-        self._stalled.setdefault(peer, []).append((message, custody))
-        return True
-
-    def _must_stall(self, peer: str, message: Message) -> bool:
-        swap = self.current
-        if swap is None or swap.note.part is not Part.GOAL or not isinstance(message, Close):
-            return False
-        if message.id != swap.note.id or message.from_mover != (peer == swap.note.middle):
-            return False  # of another swap, or only to be passed on
-        return not (swap.note.opened if message.from_mover else swap.note.closed_ab)
-
-    def unstalled(self) -> list[tuple[str, Message, Custody]]:
-        """What need wait no longer."""
-        swap = self.current
-        for peer in list(self._stalled):
-            if swap is None or not self._must_stall(peer, self._stalled[peer][0][0]):
-                freed = self._stalled.pop(peer)
-                self.turn.custodies.extend(custody for _, custody in freed)
-                return [(peer, message, custody) for message, custody in freed]
-        return []
 
     # --- steps
 

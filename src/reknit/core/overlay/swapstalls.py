@@ -1,0 +1,63 @@
+"""The goal of a swap hears of each way's end before what follows it, though they come on different links.
+
+8 comes from the mover, 10 from the middle, 12 from the mover: they may overtake each other. So 10 waits for 8, and 12
+for 10, and all that comes behind them waits with them.
+
+Owns: what waits, by sender. Must not know: what the steps do.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from reknit.core.links.custody import Custody
+from reknit.core.links.links import Links
+from reknit.core.overlay.notes import Part
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swaplocks import SwapLocks
+from reknit.core.turn import Turn
+from reknit.wire.messages import Close, Message
+
+__all__ = ["SwapStalls"]
+
+
+class SwapStalls(SwapLocks):
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        options: OverlayOptions,
+        rng: random.Random,
+        neighbours: Callable[[], list[str]],
+        busy: Callable[[], str],
+        close_link: Callable[[str], None],
+    ) -> None:
+        super().__init__(turn, links, options, rng, neighbours, busy, close_link)
+        self._stalled: dict[str, list[tuple[Message, Custody]]] = {}
+
+    def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
+        """Keep ``message`` for later? 10 waits for 8, and 12 for 10, and all that comes behind them with them."""
+        if peer not in self._stalled and not self._must_stall(peer, message):
+            return False
+        custody.pending += 1
+        self._stalled.setdefault(peer, []).append((message, custody))
+        return True
+
+    def _must_stall(self, peer: str, message: Message) -> bool:
+        swap = self.current
+        if swap is None or swap.note.part is not Part.GOAL or not isinstance(message, Close):
+            return False
+        if message.id != swap.note.id or message.from_mover != (peer == swap.note.middle):
+            return False  # of another swap, or only to be passed on
+        return not (swap.note.opened if message.from_mover else swap.note.closed_ab)
+
+    def unstalled(self) -> list[tuple[str, Message, Custody]]:
+        """What need wait no longer."""
+        swap = self.current
+        for peer in list(self._stalled):
+            if swap is None or not self._must_stall(peer, self._stalled[peer][0][0]):
+                freed = self._stalled.pop(peer)
+                self.turn.custodies.extend(custody for _, custody in freed)
+                return [(peer, message, custody) for message, custody in freed]
+        return []

@@ -394,18 +394,18 @@ def test_why_the_core_closes_a_connection_is_told() -> None:
 
 def test_what_is_to_be_remembered_is_kept_and_a_full_disk_is_told_and_counted() -> None:
     said: list[str] = []
-    kept: list[tuple[dict[str, str], dict[str, str]]] = []
+    kept: list[io.Remember] = []
 
-    def keep(links: dict[str, str], wanted: dict[str, str]) -> None:
+    def keep(effect: io.Remember) -> None:
         if kept:
             raise OSError("no space")
-        kept.append((links, wanted))
+        kept.append(effect)
 
     async def play(stage: Stage) -> None:
-        stage.broker.answers[io.Due] = [io.Remember({"b2": "h:1"}, {"b3": ""})] * 2
+        stage.broker.answers[io.Due] = [io.Remember({"b2": "h:1"}, {"b3": ""}, "n")] * 2
         stage.driver.start()
         assert stage.driver.counters.memory_failures == 1
 
     on_stage(play, journal=Journal(said.append), memory=keep)
-    assert kept == [({"b2": "h:1"}, {"b3": ""})]
+    assert kept == [io.Remember({"b2": "h:1"}, {"b3": ""}, "n")]
     assert said == ["the neighbours could not be written down: no space"]

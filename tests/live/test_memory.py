@@ -14,10 +14,23 @@ from reknit.live.memory import Memory, recall, remember
 def test_what_is_kept_comes_back_and_replaces_what_was(tmp_path: Path) -> None:
     path = tmp_path / "b1.state"
     assert recall(path, "b1") is None
-    remember(path, "b1", {"b2": "127.0.0.1:7002"}, {})
-    remember(path, "b1", {"b2": "127.0.0.1:7002", "b3": ""}, {"b4": "h:1"})
-    assert recall(path, "b1") == Memory("b1", {"b2": "127.0.0.1:7002", "b3": ""}, {"b4": "h:1"})
+    remember(path, Memory("b1", {"b2": "127.0.0.1:7002"}))
+    now = Memory("b1", {"b2": "127.0.0.1:7002", "b3": ""}, {"b4": "h:1"}, '{"closing": {}}')
+    remember(path, now)
+    assert recall(path, "b1") == now
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_need_not_outlive_the_machine_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[int] = []
+    monkeypatch.setattr(memory.os, "fsync", waits.append)
+    path = tmp_path / "b1.state"
+    remember(path, Memory("b1", {"b2": ""}), synced=False)
+    assert (recall(path, "b1"), len(waits)) == (Memory("b1", {"b2": ""}), 0)
+    remember(path, Memory("b1", {}))
+    assert (recall(path, "b1"), len(waits)) == (Memory("b1", {}), 1)
 
 
 def test_a_place_where_it_cannot_be_kept_is_refused_at_the_start(tmp_path: Path) -> None:
@@ -32,10 +45,10 @@ def test_where_it_cannot_be_written_the_old_one_stays_and_nothing_is_left(
         raise OSError("no space")
 
     path = tmp_path / "b1.state"
-    remember(path, "b1", {}, {})
+    remember(path, Memory("b1", {}))
     monkeypatch.setattr(memory.os, "fsync", fail)
     with pytest.raises(OSError, match="no space"):
-        remember(path, "b1", {"b2": ""}, {})
+        remember(path, Memory("b1", {"b2": ""}))
     assert recall(path, "b1") == Memory("b1", {})
     assert list(tmp_path.iterdir()) == [path]
 
@@ -49,6 +62,8 @@ def test_where_it_cannot_be_written_the_old_one_stays_and_nothing_is_left(
         (b'{"name": "b2", "links": {}}', "the state of 'b2', not of 'b1'"),
         (b'{"name": "b1", "links": {"b 2": ""}}', "neighbour: 'b 2' is no broker's name"),
         (b'{"name": "b1", "links": {}, "wanted": {"b2": "x"}}', "neighbour b2: 'x' is no HOST:PORT"),
+        (b'{"name": "b1", "links": {}, "notes": "{"}', "no broker's state"),
+        (b'{"name": "b1", "links": {}, "notes": "{\\"swap\\": 1}"}', "no broker's state"),
         (b" " * ((1 << 20) + 1), "larger than"),
     ],
 )

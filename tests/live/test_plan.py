@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -50,11 +51,12 @@ def test_a_taken_port_is_found_before_anything_starts() -> None:
 
 def test_the_command_of_a_broker_says_all_that_it_needs() -> None:
     settings = Settings()
-    command = broker_command(planned("b2", 5000), {"b1": "127.0.0.1:6001", "b3": ""}, settings)
+    command = broker_command(planned("b2", 5000), {"b1": "127.0.0.1:6001", "b3": ""}, settings, Path("/tmp/b2.json"))
     text = " ".join(command)
     assert "-m reknit broker --name b2" in text
     assert "--mqtt 127.0.0.1:5000 --listen 127.0.0.1:6000 --admin 127.0.0.1:7000" in text
     assert "--link b1=127.0.0.1:6001 --expect b3" in text
+    assert "--state /tmp/b2.json" in text
     assert parse_settings(command[command.index("--settings") + 1]) == settings
 
 

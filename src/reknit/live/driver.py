@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -116,11 +116,11 @@ class Driver:
         bounds: Bounds | None = None,
         trace: RecordSink | None = None,
         journal: Journal | None = None,
-        memory: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
+        memory: Callable[[Remember], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """``memory`` keeps the neighbours for the next life of this broker; its ``OSError`` is told and counted."""
+        """``memory`` keeps what the next life of this broker has to know; its ``OSError`` is told and counted."""
         self.broker = broker
         self.door = door
         self.journal = journal or Journal()
@@ -341,8 +341,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply(request, error):
                 self._reply(request, error)
-            case Remember(neighbours, wanted):
-                self._remember(neighbours, wanted)
+            case Remember():
+                self._remember(effect)
 
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""
@@ -387,11 +387,11 @@ class Driver:
         if self._trace is not None:
             self._trace.append(seen)
 
-    def _remember(self, neighbours: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    def _remember(self, effect: Remember) -> None:
         if self._memory is None:
-            return  # ``reknit up`` asks the living neighbours, who know it better than a file would
+            return
         try:
-            self._memory(neighbours, wanted)
+            self._memory(effect)
         except OSError as error:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")

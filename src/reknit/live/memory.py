@@ -1,18 +1,18 @@
-"""A broker's memory: the file in which it keeps its neighbours for its next life.
+"""A broker's memory: the file in which it keeps its neighbours for its next life, and its notes.
 
-Owns: the file's shape, and that it is replaced as a whole. Must not know: what a neighbour is good for. The links that
-stand in it are held by their other ends too, so the next life need not search for cycles; those that were only wanted
-are searched for again.
+Owns: the file's shape, and that it is replaced as a whole. Must not know: what a neighbour is good for, or what is in
+the notes. The links that stand in it are held by their other ends too, so the next life need not search for cycles;
+those that were only wanted are searched for again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from reknit.core.overlay.notes import read_notes
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.errors import ConfigError
@@ -28,6 +28,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     links: dict[str, str]
     wanted: dict[str, str] = {}
+    notes: str = ""
+    """On a change of the tree that was under way; the broker's own."""
 
 
 def recall(path: Path, name: str) -> Memory | None:
@@ -38,6 +40,7 @@ def recall(path: Path, name: str) -> Memory | None:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
         memory = msgspec.json.decode(path.read_bytes(), type=Memory)
+        read_notes(memory.notes)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -53,15 +56,19 @@ def recall(path: Path, name: str) -> Memory | None:
     return memory
 
 
-def remember(path: Path, name: str, links: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Replace the file, so that a reader, such as the next life, sees the old one or the new one. ``OSError``."""
+def remember(path: Path, memory: Memory, *, synced: bool = True) -> None:
+    """Replace the file, so that a reader, such as the next life, sees the old one or the new one. ``OSError``.
+
+    ``synced``: wait for the disk. A memory that has to outlive the process alone, and not the machine, need not.
+    """
     beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    document = msgspec.json.format(msgspec.json.encode(Memory(name, dict(links), dict(wanted))), indent=2) + b"\n"
+    document = msgspec.json.format(msgspec.json.encode(memory), indent=2) + b"\n"
     try:
         with beside.open("wb") as file:
             file.write(document)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

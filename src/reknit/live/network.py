@@ -4,8 +4,9 @@ Owns: starting, waiting until all is ready, restarting what dies, ending. Must n
 processes and their operators' doors.
 
 A broker that ends by itself is restarted, after a wait that doubles each time, and that is counted. A broker that
-says that its input is bad (exit code 2: a taken port, say) would say so again, so it ends the network instead. A
-restarted broker is given the links that its neighbours have *now*, since they may have been changed since the start.
+says that its input is bad (exit code 2: a taken port, say) would say so again, so it ends the network instead. Each
+broker has a memory, a file in a directory that goes away with the network: a restarted one begins with the links that
+it had when it died, and goes on with a change of the tree that was under way then.
 What brokers say is relayed once all are ready, and until the end begins: before and after, links come and go anyway.
 Brokers run in sessions of their own, so that Ctrl-C reaches this process only, and hold the end of a pipe whose other
 end is here, so that none of them outlives it.
@@ -15,19 +16,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import sys
+import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
+import msgspec
 
-from reknit.core.overlay.shapes import Edge
+from reknit.live.address import Address, free_ports
+from reknit.live.config import Settings, check_name
 from reknit.live.errors import ConfigError, StartFailed
-from reknit.live.plan import NetworkPlan, PlannedBroker, broker_command, neighbours_of
+from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of
 from reknit.live.statefile import BrokerState, NetworkState, claim, remove_state, write_state
 
 __all__ = ["Network", "run_network"]
@@ -55,11 +60,17 @@ def _say(line: str) -> None:
 class _Child:
     """One broker's process, over all its lives."""
 
-    def __init__(self, planned: PlannedBroker) -> None:
+    def __init__(self, planned: PlannedBroker, neighbours: dict[str, str], settings: Settings) -> None:
+        """``neighbours``: of its first life; later ones remember theirs."""
         self.planned = planned
+        self.neighbours = neighbours
+        self.settings = settings
         self.process: Process | None = None
         self.restarts = 0
         self.last_words = ""
+        self.begun = False  # it has been ready once
+        self.failed = ""  # why it could not begin
+        self.task: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
@@ -93,9 +104,12 @@ class Network:
         self._plan = plan
         self._directory = directory
         self._say = say
-        self._edges: Sequence[Edge] = plan.edges
-        self._children = {broker.name: _Child(broker) for broker in plan.brokers}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._children = {
+            broker.name: _Child(broker, neighbours_of(broker.name, plan.edges, plan.brokers), plan.settings)
+            for broker in plan.brokers
+        }
+        self._memory: tempfile.TemporaryDirectory[str] | None = None
+        self._door = ""
         self._watches: set[asyncio.Task[None]] = set()
         self._file: Path | None = None
         self._ready = False
@@ -106,7 +120,9 @@ class Network:
         self._failure = asyncio.get_running_loop().create_future()
         self._file = claim(self._directory)
         try:
-            self._tasks = [asyncio.create_task(self._keep(child)) for child in self._children.values()]
+            self._memory = tempfile.TemporaryDirectory(prefix="reknit-up-")
+            for child in self._children.values():
+                child.task = asyncio.create_task(self._keep(child))
             await self._until_ready()
             self._ready = True
             self._write()
@@ -133,8 +149,14 @@ class Network:
                 restarts=child.restarts,
             )
             for name, child in self._children.items()
+            if child.begun
         ]
-        return NetworkState(pid=os.getpid(), brokers=brokers, links=list(self._edges))
+        return NetworkState(pid=os.getpid(), brokers=brokers, links=list(self._plan.edges), door=self._door)
+
+    def open_door(self, url: str) -> None:
+        """Let the file say where operators can ask for a broker more."""
+        self._door = url
+        self._write()
 
     async def failure(self) -> None:
         """Return never; raise what the network cannot go on with."""
@@ -162,7 +184,6 @@ class Network:
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, RESTART_S_MAX)
             child.restarts += 1
-            self._edges = await self._current_edges(child.planned.name)
             self._watch(child)
 
     def _relay(self, line: str) -> None:
@@ -184,34 +205,21 @@ class Network:
                 await asyncio.sleep(READY_POLL_S)
 
     def _hopeless(self, child: _Child, code: int) -> bool:
-        """Whether a restart would end the same way, or the network has never begun."""
-        if self._ready and code != EXIT_BAD_INPUT:
+        """Whether a restart would end the same way, or it has never begun, nor, maybe, the network."""
+        if child.begun and self._ready and code != EXIT_BAD_INPUT:
             return False
-        words = child.last_words or f"ended with code {code}"
-        if not self._failure.done():
+        words = (child.last_words or f"ended with code {code}").removeprefix("reknit: ")
+        child.failed = f"{child.planned.name}: {words}"
+        if not self._failure.done() and (child.begun or not self._ready):
             kind = ConfigError if code == EXIT_BAD_INPUT else StartFailed
-            self._failure.set_exception(kind(f"{child.planned.name}: {words.removeprefix('reknit: ')}"))
+            self._failure.set_exception(kind(child.failed))
         return True
 
     def _command(self, child: _Child) -> list[str]:
-        neighbours = neighbours_of(child.planned.name, self._edges, self._plan.brokers)
-        return broker_command(child.planned, neighbours, self._plan.settings)
-
-    async def _current_edges(self, dead: str) -> list[Edge]:
-        """The links as the living see them; of a link whose ends are both silent, what was known before."""
-        seen: dict[str, list[str]] = {}
-        async with httpx.AsyncClient(timeout=ASK_S_MAX, trust_env=False) as http:
-            for name, child in self._children.items():
-                if name != dead and (said := await _ask(http, child.planned.admin_url + "/topology")):
-                    seen[name] = list(said["neighbours"])
-        kept = [(a, b) for a, b in self._edges if a not in seen and b not in seen]
-        known = {frozenset(edge) for edge in kept}
-        for name, others in seen.items():
-            for other in others:
-                if frozenset((name, other)) not in known and other in self._children:
-                    known.add(frozenset((name, other)))
-                    kept.append((name, other))
-        return kept
+        """A broker that remembers its neighbours is told of none."""
+        assert self._memory is not None
+        state = Path(self._memory.name) / f"{child.planned.name}.json"
+        return broker_command(child.planned, {} if state.exists() else child.neighbours, child.settings, state)
 
     def _write(self) -> None:
         if self._file is not None and self._ready and not self._stopping:
@@ -221,7 +229,7 @@ class Network:
 
     async def _until_ready(self) -> None:
         limit_s = READY_S_MAX + READY_S_PER_BROKER * len(self._children)
-        polling = asyncio.create_task(self._poll())
+        polling = asyncio.create_task(self._poll(self._children.values()))
         try:
             await asyncio.wait({polling, self._failure}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
             if self._failure.done():
@@ -232,11 +240,52 @@ class Network:
         finally:
             polling.cancel()
 
-    async def _poll(self) -> None:
+    async def _poll(self, children: Iterable[_Child]) -> None:
         async with httpx.AsyncClient(timeout=ASK_S_MAX, trust_env=False) as http:
-            for child in self._children.values():
-                while not await _ask(http, child.planned.admin_url + "/readyz"):  # noqa: ASYNC110  it is elsewhere
+            for child in children:
+                url = child.planned.admin_url + "/readyz"
+                while not child.failed and not await _ask(http, url):  # noqa: ASYNC110  it is elsewhere
                     await asyncio.sleep(READY_POLL_S)
+                child.begun = not child.failed
+
+    # --- a broker more
+
+    async def add(self, name: str, link_to: str = "") -> BrokerState:
+        """Start it at ports that are free, linked with ``link_to`` if that is given; return once it is ready.
+
+        It is looked after like the others from then on. ``LiveError`` if it cannot be.
+        """
+        check_name(name, "broker add")
+        if name in self._children:
+            raise ConfigError(f"there is a broker {name!r} in this network already")
+        neighbours = {link_to: self.state.broker(link_to).listen} if link_to else {}
+        options = msgspec.structs.replace(self._plan.settings.options, founded=False)  # this link nobody has checked
+        settings = msgspec.structs.replace(self._plan.settings, options=options)
+        child = self._children[name] = _Child(self._free_place(name), neighbours, settings)
+        child.task = asyncio.create_task(self._keep(child))
+        try:
+            await asyncio.wait_for(self._poll([child]), READY_S_MAX)
+        except TimeoutError:
+            child.failed = f"{name} was not ready within {READY_S_MAX:g} s"
+        if child.failed:
+            await self._give_up(child)
+            raise StartFailed(child.failed)
+        self._write()
+        return self.state.broker(name)
+
+    def _free_place(self, name: str) -> PlannedBroker:
+        """Ports that are free now, and belong to no broker that is just down."""
+        taken = [address for each in self._children.values() for address in each.planned.addresses]
+        host = taken[0].host
+        ports = free_ports(host, len(PLACES), random.Random(), frozenset(address.port for address in taken))
+        return PlannedBroker(name, **{place: Address(host, port) for place, port in zip(PLACES, ports, strict=True)})
+
+    async def _give_up(self, child: _Child) -> None:
+        """A broker that has never been ready: end it, and forget it."""
+        assert child.task is not None
+        child.signal(signal.SIGKILL)
+        await asyncio.wait([child.task], timeout=STOP_S_MAX)
+        del self._children[child.planned.name]
 
     async def _stop(self) -> None:
         """SIGTERM to each, and for those that do not heed it, SIGKILL."""
@@ -245,18 +294,19 @@ class Network:
             watch.cancel()
         for child in self._children.values():
             child.signal(signal.SIGTERM)
-        # A task that waits before a restart has no process to end, so it is cancelled; the others end by themselves.
-        for task, child in zip(self._tasks, self._children.values(), strict=False):
-            if child.process is None or child.process.returncode is not None:
-                task.cancel()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=STOP_S_MAX)
+            # A task that waits before a restart has no process to end, so it is cancelled; the others end on their own.
+            if child.task is not None and (child.process is None or child.process.returncode is not None):
+                child.task.cancel()
+        if tasks := [child.task for child in self._children.values() if child.task is not None]:
+            _, late = await asyncio.wait(tasks, timeout=STOP_S_MAX)
             for child in self._children.values():
                 child.signal(signal.SIGKILL)
             if late:
                 await asyncio.wait(late, timeout=STOP_S_MAX)
         if self._failure.done() and not self._failure.cancelled():
             self._failure.exception()
+        if self._memory is not None:
+            self._memory.cleanup()
         if self._file is not None:
             remove_state(self._file)
 

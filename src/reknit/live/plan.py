@@ -12,6 +12,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -20,7 +21,11 @@ from reknit.live.address import Address, free_ports, parse_address, port_is_free
 from reknit.live.config import NetworkFile, Settings, network_edges
 from reknit.live.errors import PortTaken
 
-__all__ = ["NetworkPlan", "PlannedBroker", "broker_command", "dialler", "neighbours_of", "plan_network"]
+__all__ = ["PLACES", "NetworkPlan", "PlannedBroker", "broker_command", "dialler", "neighbours_of", "plan_network"]
+
+
+PLACES = ("mqtt", "listen", "admin")
+"""What a broker needs an address for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,10 @@ class PlannedBroker:
     mqtt: Address
     listen: Address
     admin: Address
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        return (self.mqtt, self.listen, self.admin)
 
     @property
     def admin_url(self) -> str:
@@ -85,9 +94,10 @@ def neighbours_of(name: str, edges: Sequence[Edge], brokers: Sequence[PlannedBro
     return found
 
 
-def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings) -> list[str]:
+def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings, state: Path) -> list[str]:
     command = [sys.executable, "-m", "reknit", "broker", "--name", broker.name, "--until-stdin-closes"]
-    for key in ("mqtt", "listen", "admin"):
+    command += ["--state", str(state)]
+    for key in PLACES:
         command += [f"--{key}", str(getattr(broker, key))]
     for peer, address in neighbours.items():
         command += ["--link", f"{peer}={address}"] if address else ["--expect", peer]

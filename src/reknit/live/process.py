@@ -25,6 +25,7 @@ from pathlib import Path
 import msgspec
 
 from reknit.core.broker import Broker
+from reknit.core.io import Remember
 from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
@@ -32,7 +33,7 @@ from reknit.live.driver import Driver, RecordSink
 from reknit.live.errors import ConfigError
 from reknit.live.journal import Journal, Say
 from reknit.live.links import LinkProtocol
-from reknit.live.memory import recall, remember
+from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.mqtt.door import Door
 
@@ -53,11 +54,13 @@ class BrokerPlan:
     neighbours: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     """Of the life before; see ``state``."""
+    notes: str = ""
+    """Of the same."""
     settings: Settings = field(default_factory=Settings)
     state: Path | None = None
-    """Where the neighbours are kept for the next life. If the file is there, they are taken from it alone."""
+    """Where the neighbours and notes are kept for the next life. If the file is there, they are taken from it alone."""
     until_stdin_closes: bool = False
-    """End when standard input ends, so that no broker outlives the one who started it."""
+    """End when standard input ends, so that no broker outlives the one who started it; nor need its ``state``."""
 
 
 def run_broker(plan: BrokerPlan) -> None:
@@ -153,14 +156,19 @@ def _addresses(bound: Mapping[str, Address]) -> str:
 
 
 def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
-    """The plan with the neighbours of the last life, if it has left any word of them."""
+    """The plan with the neighbours of the last life, if it has left any word of them.
+
+    Nothing is *founded* then: what was a link still is one, and what was only wanted is searched for.
+    """
     if plan.state is None or (kept := recall(plan.state, plan.name)) is None:
         return plan
     known = kept.links | kept.wanted
     journal.say(f"the neighbours are those of {plan.state}: {', '.join(known) or 'none'}")
     if passed := ", ".join(name for name in plan.neighbours if name not in known):
         journal.say(f"not among them, so not linked: {passed}; add a link with `reknit link add`")
-    return replace(plan, neighbours=kept.wanted, links=kept.links)
+    options = msgspec.structs.replace(plan.settings.options, founded=False)
+    settings = msgspec.structs.replace(plan.settings, options=options)
+    return replace(plan, neighbours=kept.wanted, links=kept.links, notes=kept.notes, settings=settings)
 
 
 def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
@@ -180,10 +188,15 @@ def _driver(plan: BrokerPlan, incarnation: int, listen: Address, journal: Journa
     options = msgspec.structs.replace(settings.options, observe=trace is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
     reachable = "" if listen.host in _EVERYWHERE else str(listen)
-    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable, plan.links)
+    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable, plan.links, plan.notes)
     door = Door(door_options(settings.mqtt), rng)
-    memory = functools.partial(remember, plan.state, plan.name) if plan.state is not None else None
+    memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory)
+
+
+def _keep(plan: BrokerPlan, path: Path, effect: Remember) -> None:
+    memory = Memory(plan.name, dict(effect.neighbours), dict(effect.wanted), effect.notes)
+    remember(path, memory, synced=not plan.until_stdin_closes)
 
 
 def _trace(directory: str, name: str) -> RecordSink | None:

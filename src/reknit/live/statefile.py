@@ -44,6 +44,8 @@ class NetworkState(msgspec.Struct, frozen=True, kw_only=True):
     brokers: list[BrokerState] = []
     links: list[tuple[str, str]] = []
     """As they were when the network started; the brokers know how they are now."""
+    door: str = ""
+    """The URL at which that process can be asked for a broker more."""
 
     def broker(self, name: str) -> BrokerState:
         for broker in self.brokers:

@@ -149,7 +149,9 @@ class Broker:
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
             AddLink: lambda each: self.overlay.add(each.peer, each.address, each.request),
             RemoveLink: lambda each: self._on_overlay_events(self.overlay.remove(each.peer, each.request)),
-            SwapLink: lambda each: self._on_overlay_events(self.overlay.swap(each.middle, each.goal, each.request)),
+            SwapLink: lambda each: self._on_overlay_events(
+                self.overlay.swap(each.middle, each.goal, each.request, each.of)
+            ),
         }
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
@@ -425,7 +427,11 @@ class Broker:
 
     def table(self) -> dict[str, Any]:
         """What this broker knows, for operators: plain values only."""
-        table = self.routing.table
+        table, tree = self.routing.table, self.overlay.neighbours()
+        links = {
+            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}
+            for name, link in sorted(self.links.of.items())
+        }
         return {
             "broker": self.name,
             "routing": self.options.routing,
@@ -433,10 +439,9 @@ class Broker:
             "ready": self.gate.open and all(link.greeted for link in self.links.of.values()),
             "waiting_for": self.gate.waiting_for,
             "wanted_links": {each.peer: each.last for each in self.overlay.joins.wanted.values()},
-            "neighbours": {
-                name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}
-                for name, link in sorted(self.links.of.items())
-            },
+            "neighbours": {name: shown for name, shown in links.items() if name in tree},
+            "other_links": {name: shown for name, shown in links.items() if name not in tree},
+            "changes": self.overlay.changes(),
             "clients": sorted(self._clients),
             "entries": [
                 {"kind": kind, "hop": name, "topic": pattern.topic, "selector": pattern.selector}

@@ -137,12 +137,13 @@ class RemoveLink(msgspec.Struct, frozen=True, gc=False):
 class SwapLink(msgspec.Struct, frozen=True, gc=False):
     """Turn the link to ``middle`` into one to ``goal``, a neighbour of ``middle``, while events flow.
 
-    A ``Reply`` with the same ``request`` says how it went.
+    A ``Reply`` with the same ``request`` says how it went. ``of``: the larger change that it is a step of, if any.
     """
 
     middle: str
     goal: str
     request: int
+    of: str = ""
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
@@ -192,10 +193,11 @@ class Observe(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The outcome of an operator's command; ``error`` is empty when it was done."""
+    """The outcome of an operator's command; ``error`` is empty when it was done. ``change``: its id in the history."""
 
     request: int
     error: str = ""
+    change: str = ""
 
 
 class Remember(msgspec.Struct, frozen=True, gc=False):

@@ -178,8 +178,8 @@ class Link:
 
     # --- outgoing
 
-    def send(self, message: Message, custody: Custody | None = None) -> None:
-        """``custody``: what the message passes on; its frame holds it, as one with events does."""
+    def send(self, message: Message, custody: Custody | None = None) -> int:
+        """The message's bytes. ``custody``: what it passes on; its frame holds it, as one with events does."""
         size = len(encode(message))
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
@@ -188,6 +188,7 @@ class Link:
         self._fresh_size += size
         if custody is not None:
             self._hold(custody)
+        return size
 
     def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
         """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""

@@ -13,12 +13,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.overlay.events import Arrived, Linked, OverlayEvent, Replayed, TurnedDown, Unlinked
+from reknit.core.overlay.history import SWAP, History
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import STEPS, SwapLinks
@@ -48,9 +50,17 @@ class Overlay:
         self.links = links
         self.options = options
         self._leaving: dict[str, _Leaving] = {}
+        self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
         self.swaps = SwapLinks(
-            turn, links, options, rng, self.neighbours, lambda: self.search.joining, self._close_when_empty
+            turn,
+            links,
+            options,
+            rng,
+            self.neighbours,
+            lambda: self.search.joining,
+            self._close_when_empty,
+            self.history,
         )
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
@@ -100,8 +110,8 @@ class Overlay:
         else:
             yield from self._leave(peer, [request], heard=False)
 
-    def swap(self, middle: str, goal: str, request: int) -> Iterator[OverlayEvent]:
-        yield from self.swaps.want(middle, goal, request)
+    def swap(self, middle: str, goal: str, request: int, of: str = "") -> Iterator[OverlayEvent]:
+        yield from self.swaps.want(middle, goal, request, of)
 
     def take_sides(self, one: list[Entry], rest: list[Entry]) -> None:
         """The answer to ``SidesWanted``."""
@@ -301,6 +311,15 @@ class Overlay:
             yield from self._finish_leaving()
         while self.joins.turned_down:
             yield TurnedDown(self.joins.turned_down.pop())
+
+    def changes(self) -> dict[str, Any]:
+        """What is under way, what waits to be tried, and what was, for operators: plain values only."""
+        waiting = [
+            {"kind": SWAP, "brokers": [self.turn.node, wish.middle, wish.goal], "since": wish.begun, "why": wish.last}
+            for wish in self.swaps.wishes
+            if self.swaps.current is None or self.swaps.current.wish is not wish
+        ]
+        return {"under_way": self.swaps.under_way(), "waiting": waiting, "history": self.history.shown()}
 
     @property
     def at_rest(self) -> bool:

@@ -42,10 +42,11 @@ from reknit.core.overlay.events import (
     Split,
     Tell,
 )
+from reknit.core.overlay.history import History, change_name
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
-from reknit.core.overlay.swapstate import Swapping
+from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
@@ -66,9 +67,6 @@ from reknit.wire.messages import (
 
 __all__ = ["STEPS", "Step", "SwapLinks"]
 
-Step = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated | Ask
-STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
-
 SIDE_PATTERNS_MAX = 64
 """Patterns in one message of a table that travels."""
 
@@ -83,8 +81,9 @@ class SwapLinks(SwapStalls):
         neighbours: Callable[[], list[str]],
         busy: Callable[[], str],
         close_link: Callable[[str], None],
+        history: History,
     ) -> None:
-        super().__init__(turn, links, options, rng, neighbours, busy, close_link)
+        super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
         self._late_closes: list[tuple[str, Close, Custody | None]] = []  # until it is ready
 
@@ -106,8 +105,11 @@ class SwapLinks(SwapStalls):
             return
         note = swap.note
         swap.give_up_at = self.turn.now + self.options.lease_s
+        swap.begun = self.turn.now
+        self._enter(swap)
         match note.part, note.stage:
             case Part.MOVER, Stage.LOCKED:
+                self.history.end(change_name(note.id), f"{self.turn.node} was restarted before anything had changed")
                 self._send(note.middle, Unlock(note.id))
                 self._set_current(None)
             case Part.MOVER, Stage.FLOOD:
@@ -390,6 +392,7 @@ class SwapLinks(SwapStalls):
             triangle.flush()
             self._see(swap, "", "end")
             self.done += 1
+            self.history.end(change_name(note.id))
             self._set_current(None)
             if swap.wish is not None:
                 self._answer(swap.wish, "")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from reknit.core.io import Reply
 from reknit.core.links.links import Stranger, TurnedAway
 from reknit.core.overlay.events import OverlayEvent, Paused, Resumed
+from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.swapstate import Swapping, SwapState, Wish
 from reknit.wire.messages import Ask, Lock, LockNack, Refuse, Unlock
@@ -26,12 +27,12 @@ ID_FLOOR = 1 << 48
 class SwapLocks(SwapState):
     # --- an operator's wish
 
-    def want(self, middle: str, goal: str, request: int) -> Iterator[OverlayEvent]:
+    def want(self, middle: str, goal: str, request: int, of: str) -> Iterator[OverlayEvent]:
         error = self._objection(middle, goal)
         if error:
             self.turn.effects.append(Reply(request, error))
             return
-        wish = Wish(middle, goal, request, self.turn.now, self.turn.now)
+        wish = Wish(middle, goal, request, self.turn.now, self.turn.now, of=of)
         self.wishes.append(wish)
         yield from self._try(wish)
 
@@ -85,7 +86,8 @@ class SwapLocks(SwapState):
 
     def _answer(self, wish: Wish, error: str) -> None:
         self.wishes.remove(wish)
-        self.turn.effects.append(Reply(wish.request, error))
+        self.history.end(wish.change, error)
+        self.turn.effects.append(Reply(wish.request, error, wish.change))
 
     # --- 1 and 2: locks
 
@@ -140,6 +142,10 @@ class SwapLocks(SwapState):
         """At the mover, before anything has changed."""
         if swap.note.stage is Stage.OPEN:
             self.links.remove(swap.note.goal, "the swap was given up")
+        if swap.wish is None:
+            self.history.end(change_name(swap.note.id), why)
+        else:
+            self.history.waits(swap.wish.change, why)
         self._set_current(None)
         if swap.wish is not None and retry:
             self._later(swap.wish, why)

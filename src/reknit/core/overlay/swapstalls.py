@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
+from reknit.core.overlay.history import History
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplocks import SwapLocks
@@ -32,8 +33,9 @@ class SwapStalls(SwapLocks):
         neighbours: Callable[[], list[str]],
         busy: Callable[[], str],
         close_link: Callable[[str], None],
+        history: History,
     ) -> None:
-        super().__init__(turn, links, options, rng, neighbours, busy, close_link)
+        super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         self._stalled: dict[str, list[tuple[Message, Custody]]] = {}
 
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:

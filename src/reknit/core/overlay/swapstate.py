@@ -9,19 +9,37 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import msgspec
 
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
+from reknit.core.overlay.history import SWAP, Deed, History, change_name, waits_for
 from reknit.core.overlay.notes import Closing, Notes, Part, Stage, SwapNote, read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
-from reknit.wire.messages import Entry, Message, SwapId
+from reknit.wire.messages import (
+    Ask,
+    Close,
+    Entry,
+    Lock,
+    LockAck,
+    LockNack,
+    Open,
+    Seated,
+    Side,
+    Swap,
+    SwapId,
+    Unlock,
+)
 
-__all__ = ["SwapState", "Swapping", "Wish"]
+__all__ = ["STEPS", "Step", "SwapState", "Swapping", "Wish"]
+
+Step: TypeAlias = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated | Ask
+STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
 
 
 @dataclass(slots=True)
@@ -35,6 +53,8 @@ class Wish:
     try_at: float
     tries: int = 0
     last: str = ""
+    of: str = ""
+    change: str = ""  # its id, once it has been tried
 
 
 @dataclass(slots=True)
@@ -68,6 +88,7 @@ class SwapState:
         neighbours: Callable[[], list[str]],
         busy: Callable[[], str],
         close_link: Callable[[str], None],
+        history: History,
     ) -> None:
         """``neighbours``: those of the tree. ``busy``: what else locks us. ``close_link``: once it is empty."""
         self.turn = turn
@@ -77,6 +98,7 @@ class SwapState:
         self.neighbours = neighbours
         self.busy = busy
         self.close_link = close_link
+        self.history = history
         self.ready = True  # this broker knows its neighbours' tables
         self.current: Swapping | None = None
         self.closing: dict[str, Closing] = {}
@@ -140,6 +162,21 @@ class SwapState:
             and peer in swap.triangle.members
         )
 
+    def under_way(self) -> dict[str, Any] | None:
+        """The swap that this broker takes part in now, for operators."""
+        if self.current is None:
+            return None
+        note = self.current.note
+        return {
+            "id": change_name(note.id),
+            "kind": SWAP,
+            "brokers": [note.id[0], note.middle, note.goal],
+            "part": note.part.value,
+            "stage": note.stage.value,
+            "since": self.current.begun,
+            "waits_for": waits_for(note),
+        }
+
     # --- notes
 
     def notes(self) -> str:
@@ -177,8 +214,23 @@ class SwapState:
         triangle = Triangle(self.turn, self.links, note.id[1], note.part, members, self.options.causal)
         return Swapping(note, triangle, self.turn.now + self.options.lease_s, begun=self.turn.now)
 
+    def _enter(self, swap: Swapping) -> None:
+        """Into the history."""
+        note, wish = swap.note, swap.wish
+        deed = Deed(SWAP, (note.id[0], note.middle, note.goal))
+        if wish is None:
+            self.history.begin(change_name(note.id), deed, note.part.value)
+            return
+        self.history.forget(wish.change)  # the try before
+        wish.change = change_name(note.id)
+        self.history.begin(wish.change, deed, note.part.value, wish.of, wish.begun)
+
     def _set_current(self, swap: Swapping | None) -> None:
-        self.current = swap
+        before, self.current = self.current, swap
+        if swap is not None:
+            self._enter(swap)
+        elif before is not None and before.wish is None and self.history.is_open(change_name(before.note.id)):
+            self.history.forget(change_name(before.note.id))  # given up, which is for the mover to tell
         self.links.changed = True
 
     def _note(self, swap: Swapping, **changes: object) -> None:
@@ -214,8 +266,8 @@ class SwapState:
         if self.current is not None:
             self.current.triangle.flush()
 
-    def _send(self, peer: str, message: Message, custody: Custody | None = None) -> None:
+    def _send(self, peer: str, step: Step, custody: Custody | None = None) -> None:
         if self.current is not None:
             self.current.triangle.flush()  # a step never overtakes events
         if (link := self.links.of.get(peer)) is not None:
-            link.send(message, custody)
+            self.history.sent(change_name(step.id), link.send(step, custody))

@@ -1,0 +1,126 @@
+"""What a broker remembers of the changes of the tree that it has taken part in, for operators.
+
+Each of those who take part has an entry of its own, under the same id: what *it* has sent for the change, and, at the
+broker that was asked for it, how it went. Put together they say what a change has cost, and whom it has touched. Every
+change that was done has an inverse, by which it can be undone.
+
+Owns: the entries, and how many are kept. Must not know: how a change is made, or who reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reknit.core.overlay.notes import Part, Stage, SwapNote
+from reknit.core.turn import Turn
+from reknit.wire.messages import SwapId
+
+__all__ = ["CHANGES_MAX", "SWAP", "Change", "Deed", "History", "change_name", "waits_for"]
+
+CHANGES_MAX = 256
+"""Changes that are remembered; beyond it the oldest go."""
+
+SWAP = "swap"
+
+_NUMBER_MASK = (1 << 48) - 1
+
+
+class Deed(NamedTuple):
+    """A change in words: its kind, and the brokers in the order in which its kind names them."""
+
+    kind: str
+    brokers: tuple[str, ...]
+
+    @property
+    def inverse(self) -> Deed:
+        """a's link to b has become one to c: that of a to c becomes one to b again."""
+        a, b, c = self.brokers
+        return Deed(self.kind, (a, c, b))
+
+
+class Change(msgspec.Struct):
+    id: str
+    deed: Deed
+    part: str
+    """Which this broker has in it."""
+    begun: float
+    ended: float | None = None
+    error: str = ""
+    """Why it was given up, or why it is not tried right now."""
+    of: str = ""
+    """The larger change that it is a step of."""
+    messages: int = 0
+    """That this broker has sent for it."""
+    bytes: int = 0
+
+    def shown(self) -> dict[str, Any]:
+        """Plain values. The inverse is there once there is something to be undone."""
+        done = self.ended is not None and not self.error
+        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "deed"}
+        kind, brokers = self.deed
+        inverse = self.deed.inverse
+        undo = {"kind": inverse.kind, "brokers": list(inverse.brokers)} if done else None
+        return {**fields, "kind": kind, "brokers": list(brokers), "undo": undo}
+
+
+class History:
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self._changes: dict[str, Change] = {}  # by id, in the order in which they began
+
+    def begin(self, name: str, deed: Deed, part: str, of: str = "", begun: float | None = None) -> None:
+        while len(self._changes) >= CHANGES_MAX:
+            del self._changes[next(iter(self._changes))]
+        self._changes[name] = Change(name, deed, part, self.turn.now if begun is None else begun, of=of)
+
+    def sent(self, name: str, size: int) -> None:
+        """One message more, of so many bytes."""
+        if (change := self._changes.get(name)) is not None:
+            change.messages += 1
+            change.bytes += size
+
+    def waits(self, name: str, why: str) -> None:
+        """It will be tried again."""
+        if (change := self._changes.get(name)) is not None:
+            change.error = why
+
+    def end(self, name: str, error: str = "") -> None:
+        if (change := self._changes.get(name)) is not None and change.ended is None:
+            change.ended, change.error = self.turn.now, error
+
+    def forget(self, name: str) -> None:
+        """Nothing has come of it."""
+        self._changes.pop(name, None)
+
+    def is_open(self, name: str) -> bool:
+        return name in self._changes and self._changes[name].ended is None
+
+    def shown(self) -> list[dict[str, Any]]:
+        """For operators, plain values only, in the order in which they began."""
+        return [change.shown() for change in self._changes.values()]
+
+
+def change_name(swap: SwapId) -> str:
+    """The id of a swap as text that can be typed."""
+    mover, number = swap
+    return f"{mover}.{number & _NUMBER_MASK:012x}"
+
+
+def waits_for(note: SwapNote) -> str:
+    """Who has to say something before this broker's part of the swap goes on."""
+    mover = note.id[0]
+    match note.part, note.stage:
+        case Part.MOVER, Stage.FLOOD:
+            return note.goal
+        case Part.MOVER, _:
+            return note.middle
+        case Part.MIDDLE, Stage.LOCKED:
+            return note.goal
+        case Part.MIDDLE, _:
+            return mover
+        case Part.GOAL, Stage.LOCKED:
+            return mover
+        case _:
+            return note.middle if not note.opened or not note.closed_ab else mover

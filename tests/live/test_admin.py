@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,68 @@ def test_links_come_and_go_by_command_and_a_cycle_is_refused_by_name(
     asyncio.run(run())
 
 
+def test_a_link_is_swapped_by_command_and_each_of_the_three_tells_of_it(
+    plan: Callable[..., BrokerPlan], until: Any
+) -> None:
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1")) as b1,
+            broker_running(plan("b2", {"b1": str(b1.listen)})) as b2,
+            broker_running(plan("b3", {"b2": str(b2.listen)})) as b3,
+            door(b1) as http1,
+            door(b2) as http2,
+            door(b3) as http3,
+        ):
+            for http in (http3, http2):
+                await until(lambda http=http: ready(http))
+            before = time.time()
+            body = {"kind": "swap", "middle": "b2", "goal": "b1", "of": "whole"}
+            done = (await http3.post("/changes", json=body)).json()
+            assert done["done"] is True
+            (told,) = (await http3.get("/changes")).json()["history"]
+            assert (told["id"], told["part"], told["of"], told["error"]) == (done["change"], "mover", "whole", "")
+            assert before - 1 <= told["begun"] <= told["ended"] <= time.time() + 1
+            assert told["undo"] == {"kind": "swap", "brokers": ["b3", "b1", "b2"]}
+            for http, part in ((http2, "middle"), (http1, "goal")):
+                await until(lambda http=http, part=part: tells(http, done["change"], part))
+            assert list((await http3.get("/topology")).json()["neighbours"]) == ["b1"]
+            assert list((await http3.get("/table")).json()["neighbours"]) == ["b1"]
+            again = await http3.post("/changes", json=body)
+            assert again.status_code == 409
+            assert again.json()["error"] == "b3 and b1 are linked already"
+
+    asyncio.run(run())
+
+
+async def tells(http: httpx.AsyncClient, change: str, part: str) -> bool:
+    """This broker had this part in the change, which is over."""
+    history = (await http.get("/changes")).json()["history"]
+    return any(each["id"] == change and each["part"] == part and each["ended"] for each in history)
+
+
+def test_bad_changes_are_answered_and_change_nothing(plan: Callable[..., BrokerPlan]) -> None:
+    bad = [b"", b"{", b"[]", b"{}", b'{"kind": "melt"}', b'{"kind": "swap", "middle": "b2"}', b" " * 100_000]
+    bad += [
+        b'{"kind": "swap", "middle": "b2", "goal": "b 3"}',
+        b'{"kind": "swap", "middle": "b2", "goal": "b3", "x": 1}',
+    ]
+    bad += [b'{"kind": "swap", "middle": "b2", "goal": "b3", "of": "%s"}' % (b"x" * 1000)]
+
+    async def run() -> None:
+        async with broker_running(plan()) as broker, door(broker) as http:
+            for body in bad:
+                answer = await http.post("/changes", content=body)
+                assert (answer.status_code, bool(answer.json()["error"])) == (400, True), body
+            assert (await http.get("/changes")).json() == {
+                "name": "b1",
+                "under_way": None,
+                "waiting": [],
+                "history": [],
+            }
+
+    asyncio.run(run())
+
+
 def test_bad_requests_are_answered_and_change_nothing(plan: Callable[..., BrokerPlan]) -> None:
     bad = [b"", b"{", b"\xff", b"[]", b'{"peer": "b2"}', b'{"peer": "b2", "address": "nowhere"}']
     bad += [b'{"peer": "b 2", "address": "127.0.0.1:1"}', b'{"peer": "b2", "address": "h:1", "x": 1}', b" " * 100_000]
@@ -96,7 +159,7 @@ def test_its_paths_are_listed_and_each_is_there(plan: Callable[..., BrokerPlan])
     async def run() -> None:
         async with broker_running(plan()) as broker, door(broker) as http:
             paths = (await http.get("/")).json()["paths"]
-            assert len(paths) == 7
+            assert len(paths) == 9
             for each in paths:
                 method, path = each.split()
                 assert (await http.request(method, path)).status_code not in (404, 405), each

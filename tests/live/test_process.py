@@ -138,13 +138,13 @@ def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, u
             begin = BrokerPlan("b1", anywhere, anywhere, state=state)
             async with broker_running(begin, first.append) as b1:
                 assert not state.exists()
-                assert await b1.driver.add_link("b2", str(b2.listen)) == ""
+                assert (await b1.driver.add_link("b2", str(b2.listen))).error == ""
                 await until(lambda: b1.driver.neighbours().get("b2", {}).get("up", False))
             again = BrokerPlan("b1", anywhere, anywhere, state=state, neighbours={"b3": ""})
             async with broker_running(again, second.append) as b1:
                 await until(lambda: "ready" in second)
                 assert list(b1.driver.neighbours()) == ["b2"]
-                assert await b1.driver.remove_link("b2") == ""
+                assert (await b1.driver.remove_link("b2")).error == ""
         assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": ""}
 
     asyncio.run(run())

@@ -38,9 +38,9 @@ def up(
     import asyncio
     import random
 
-    from reknit.live.network import run_network
     from reknit.live.plan import plan_network
     from reknit.live.statefile import refuse_if_running
+    from reknit.live.steward import run_network
 
     wanted = {"brokers": brokers, "shape": shape, "mqtt_base_port": mqtt_base_port, "seed": seed}
     network = _with_flags(file, {key: value for key, value in wanted.items() if value is not None}, routing, trace)

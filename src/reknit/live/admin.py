@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Awaitable, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 import uvicorn
@@ -20,14 +20,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from reknit.core.io import Reply
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
 from reknit.live.errors import ConfigError
 
-__all__ = ["PATHS", "About", "AdminServer", "admin_app"]
+__all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
 BODY_BYTES_MAX = 64 << 10
+CHANGE_CHARS_MAX = 300
 CLOSE_S_MAX = 1
 
 
@@ -45,6 +47,19 @@ class About(msgspec.Struct, frozen=True):
 class LinkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     peer: str
     address: str
+
+
+class SwapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="swap"):
+    """This broker's link to ``middle`` is to lead to ``goal``."""
+
+    middle: str
+    goal: str
+    of: str = ""
+    """The larger change that it is a step of."""
+
+
+ChangeRequest: TypeAlias = SwapRequest
+"""What can be asked for at ``POST /changes``, told apart by ``kind``."""
 
 
 class Json(Response):
@@ -66,6 +81,8 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/counters", admin.counters),
             Route("/links", admin.add_link, methods=["POST"]),
             Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
+            Route("/changes", admin.changes, methods=["GET"]),
+            Route("/changes", admin.change, methods=["POST"]),
         ]
     )
 
@@ -78,6 +95,8 @@ PATHS = {
     "GET /counters": "what it has counted",
     "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
     "DELETE /links/NAME": "leave this neighbour",
+    "GET /changes": "the changes of the tree that it takes or took part in",
+    "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; 409 and the reason if refused',
 }
 
 
@@ -103,14 +122,14 @@ class _Admin:
         return Json({**about, "neighbours": driver.neighbours(), "waiting_for": driver.waiting()})
 
     async def table(self, request: Request) -> Response:
-        return Json({"name": self._about.name, **self._driver.broker.table()})
+        return Json({"name": self._about.name, **self._driver.table()})
 
     async def counters(self, request: Request) -> Response:
         return Json(self._driver.count())
 
     async def add_link(self, request: Request) -> Response:
         try:
-            wanted = msgspec.json.decode(await _body(request), type=LinkRequest)
+            wanted = msgspec.json.decode(await read_body(request), type=LinkRequest)
             check_name(wanted.peer, "peer")
             parse_address(wanted.address)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
@@ -120,15 +139,31 @@ class _Admin:
     async def remove_link(self, request: Request) -> Response:
         return await self._answer(self._driver.remove_link(request.path_params["peer"]))
 
-    async def _answer(self, outcome: Any) -> Response:
+    async def changes(self, request: Request) -> Response:
+        return Json({"name": self._about.name, **self._driver.changes()})
+
+    async def change(self, request: Request) -> Response:
         try:
-            error = await outcome
+            wanted = msgspec.json.decode(await read_body(request), type=ChangeRequest)
+            check_name(wanted.middle, "middle")
+            check_name(wanted.goal, "goal")
+            if len(wanted.of) > CHANGE_CHARS_MAX:
+                raise ConfigError(f"of: more than {CHANGE_CHARS_MAX} characters")
+        except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
+            return Json({"error": str(error)}, status_code=400)
+        return await self._answer(self._driver.swap_link(wanted.middle, wanted.goal, wanted.of))
+
+    async def _answer(self, outcome: Awaitable[Reply]) -> Response:
+        try:
+            reply = await outcome
         except TimeoutError:
             return Json({"error": "no reply in time; the outcome is open"}, status_code=504)
-        return Json({"error": error}, status_code=409) if error else Json({"done": True})
+        if reply.error:
+            return Json({"error": reply.error}, status_code=409)
+        return Json({"done": True, "change": reply.change} if reply.change else {"done": True})
 
 
-async def _body(request: Request) -> bytes:
+async def read_body(request: Request) -> bytes:
     """The request's body, cut off at the bound, where it can be no valid JSON any more."""
     body = b""
     async for chunk in request.stream():

@@ -40,6 +40,7 @@ from reknit.core.io import (
     RemoveLink,
     Reply,
     Send,
+    SwapLink,
 )
 from reknit.live.config import Bounds
 from reknit.live.framing import frame_head
@@ -136,7 +137,7 @@ class Driver:
         self._wall_offset = max(wall() - clock() for _ in range(5))
         self._conns = itertools.count(1)
         self._requests = itertools.count(1)
-        self._replies: dict[int, asyncio.Future[str]] = {}
+        self._replies: dict[int, asyncio.Future[Reply]] = {}
         self._dials: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
         self._closing: dict[int, str] = {}
@@ -249,17 +250,21 @@ class Driver:
 
     # --- operators
 
-    async def add_link(self, peer: str, address: str) -> str:
-        """Join two trees; the answer is empty, or says why it was refused."""
+    async def add_link(self, peer: str, address: str) -> Reply:
+        """Join two trees; the reply says why it was refused, if it was."""
         return await self._operate(lambda request: AddLink(peer, address, request))
 
-    async def remove_link(self, peer: str) -> str:
+    async def remove_link(self, peer: str) -> Reply:
         return await self._operate(lambda request: RemoveLink(peer, request))
 
-    async def _operate(self, command: Callable[[int], Input]) -> str:
+    async def swap_link(self, middle: str, goal: str, of: str = "") -> Reply:
+        """Turn the link to ``middle`` into one to ``goal``; the reply names the change."""
+        return await self._operate(lambda request: SwapLink(middle, goal, request, of))
+
+    async def _operate(self, command: Callable[[int], Input]) -> Reply:
         """Feed a command and wait for its reply; ``TimeoutError`` if none comes."""
         request = next(self._requests)
-        reply: asyncio.Future[str] = self.loop.create_future()
+        reply: asyncio.Future[Reply] = self.loop.create_future()
         self._replies[request] = reply
         try:
             self._turn(command(request))
@@ -277,11 +282,25 @@ class Driver:
         return sorted({*down, *wanted, *broker.gate.missing})
 
     def neighbours(self) -> dict[str, dict[str, Any]]:
-        """Each neighbour, how its link is, and what went wrong with it last."""
+        """Each neighbour in the tree, how its link is, and what went wrong with it last."""
+        tree = self.broker.overlay.neighbours()
         return {
             name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "last": self._last(name)}
             for name, link in sorted(self.broker.links.of.items())
+            if name in tree
         }
+
+    def table(self) -> dict[str, Any]:
+        return {**self.broker.table(), "changes": self.changes()}
+
+    def changes(self) -> dict[str, Any]:
+        """The changes of the tree that this broker takes or took part in, in seconds since 1970."""
+        said = self.broker.overlay.changes()
+        for each in (said["under_way"], *said["waiting"], *said["history"]):
+            for key in ("since", "begun", "ended"):
+                if each is not None and each.get(key) is not None:
+                    each[key] += self._wall_offset
+        return said
 
     def waiting(self) -> dict[str, str]:
         """Those that this broker is to be linked with and is not, and what went wrong with each last."""
@@ -339,8 +358,8 @@ class Driver:
                 self._closing[conn] = reason
             case Dial(peer, address):
                 self._dial(peer, address)
-            case Reply(request, error):
-                self._reply(request, error)
+            case Reply():
+                self._reply(effect)
             case Remember():
                 self._remember(effect)
 
@@ -396,10 +415,10 @@ class Driver:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")
 
-    def _reply(self, request: int, error: str) -> None:
-        reply = self._replies.get(request)
+    def _reply(self, effect: Reply) -> None:
+        reply = self._replies.get(effect.request)
         if reply is not None and not reply.done():
-            reply.set_result(error)
+            reply.set_result(effect)
 
     def _dial(self, peer: str, address: str) -> None:
         task = self.loop.create_task(self._dialling(peer, address))

@@ -94,8 +94,8 @@ class Journal:
         self._tell(peer, f"waiting for {peer}: {reason}")
 
     def closed(self, remote: str, reason: str) -> None:
-        """A connection that the core did not want. That of a neighbour was told as its link's going down."""
-        if any(each.last == reason for each in self.neighbours.values()):
+        """A connection that the core did not want. That of a neighbour was told as its link's going down, or moving."""
+        if remote in self.neighbours or any(each.last == reason for each in self.neighbours.values()):
             return
         stranger = (remote, reason)
         if stranger in self._strangers or len(self._strangers) > STRANGERS_TOLD_MAX:

@@ -35,7 +35,7 @@ from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of
 from reknit.live.statefile import BrokerState, NetworkState, claim, remove_state, write_state
 
-__all__ = ["Network", "run_network"]
+__all__ = ["Network"]
 
 RESTART_S_MIN = 0.2
 RESTART_S_MAX = 10.0
@@ -318,30 +318,3 @@ async def _ask(http: httpx.AsyncClient, url: str) -> dict[str, Any] | None:
     except httpx.HTTPError:
         return None
     return answer.json() if answer.status_code == httpx.codes.OK else None
-
-
-async def run_network(plan: NetworkPlan, directory: Path, ready: Callable[[NetworkState], None]) -> None:
-    """Run until SIGINT or SIGTERM; ``ready`` is called once. ``LiveError`` if it cannot start or go on."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    running = asyncio.create_task(_serve(plan, directory, ready))
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if stopping.done():
-            _say(f"ending {len(plan.brokers)} broker{'s' if len(plan.brokers) != 1 else ''}")
-    finally:
-        stopping.cancel()
-        running.cancel()
-    try:
-        await running
-    except asyncio.CancelledError:
-        return
-
-
-async def _serve(plan: NetworkPlan, directory: Path, ready: Callable[[NetworkState], None]) -> None:
-    async with Network(plan, directory) as network:
-        ready(network.state)
-        await network.failure()

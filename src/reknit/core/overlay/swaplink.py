@@ -45,6 +45,7 @@ from reknit.core.overlay.events import (
 from reknit.core.overlay.history import History, change_name
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swap import side_messages
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.core.turn import Turn
@@ -66,9 +67,6 @@ from reknit.wire.messages import (
 )
 
 __all__ = ["STEPS", "Step", "SwapLinks"]
-
-SIDE_PATTERNS_MAX = 64
-"""Patterns in one message of a table that travels."""
 
 
 class SwapLinks(SwapStalls):
@@ -270,11 +268,8 @@ class SwapLinks(SwapStalls):
             yield from self._move(swap)
 
     def _send_sides(self, swap: Swapping, sides: tuple[list[Entry], list[Entry]]) -> None:
-        for entries, mover in zip(sides, (True, False), strict=True):
-            for origin, patterns in entries:
-                for start in range(0, len(patterns), SIDE_PATTERNS_MAX) if patterns else (0,):
-                    part: list[Entry] = [(origin, patterns[start : start + SIDE_PATTERNS_MAX])]
-                    self._send(swap.note.goal, Side(swap.note.id, mover, part))
+        for side in side_messages(swap.note.id, *sides):
+            self._send(swap.note.goal, side)
 
     def _move(self, swap: Swapping) -> Iterator[OverlayEvent]:
         """8 and 9: the mover takes to the new link."""

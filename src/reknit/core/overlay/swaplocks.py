@@ -15,13 +15,11 @@ from reknit.core.links.links import Stranger, TurnedAway
 from reknit.core.overlay.events import OverlayEvent, Paused, Resumed
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.core.overlay.swapstate import Swapping, SwapState, Wish
 from reknit.wire.messages import Ask, Lock, LockNack, Refuse, Unlock
 
-__all__ = ["ID_FLOOR", "SwapLocks"]
-
-ID_FLOOR = 1 << 48
-"""Numbers of swaps are above it, those of join waves below: a caller's greeting shows which it comes for."""
+__all__ = ["SwapLocks"]
 
 
 class SwapLocks(SwapState):

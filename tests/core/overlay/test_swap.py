@@ -1,4 +1,4 @@
-"""Plans by swaps: each step is a swap, the chain ends in the wanted tree, and what cannot be is refused with a reason."""
+"""Plans by swaps: each step is a swap, the chain ends in the wanted tree, and what cannot be is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reknit.core.overlay.shapes import Edge, find_cycle, find_path, names, shape_edges
-from reknit.core.overlay.swap import NoReplacement, Step, after, plan_replacement, side_messages, why_no_swap
+from reknit.core.overlay.swap import (
+    NoReplacement,
+    Step,
+    after,
+    plan_replacement,
+    side_messages,
+    swap_messages,
+    why_no_swap,
+)
 from reknit.model.pattern import Pattern
 from reknit.wire.messages import Side
 
@@ -110,3 +118,9 @@ def test_tables_travel_in_parts_and_an_empty_one_is_said_too() -> None:
         (False, "y", 0),
     ]
     assert all(isinstance(side, Side) for side in sides)
+
+
+def test_a_swap_takes_twelve_messages_and_the_tables() -> None:
+    step = Step("a", "b", "c")
+    assert len(swap_messages(step, "h:1", [], [])) == 12
+    assert len(swap_messages(step, "h:1", [("", [])], [("", [Pattern.parse("t", "")])])) == 14

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reknit.core.overlay.notes import Part, Stage, SwapNote
+from reknit.core.overlay.swap import Step
 from reknit.core.turn import Turn
 from reknit.wire.messages import SwapId
 
@@ -35,9 +36,7 @@ class Deed(NamedTuple):
 
     @property
     def inverse(self) -> Deed:
-        """a's link to b has become one to c: that of a to c becomes one to b again."""
-        a, b, c = self.brokers
-        return Deed(self.kind, (a, c, b))
+        return Deed(self.kind, Step(*self.brokers).inverse)
 
 
 class Change(msgspec.Struct):

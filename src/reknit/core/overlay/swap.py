@@ -1,8 +1,8 @@
-"""Trees that change by swaps: which swap is one, which replacement of a link keeps a tree, and by which swaps it is done.
+"""Trees that change by swaps: which swap is one, which replacement keeps a tree, and by which swaps it is done.
 
-Pure functions over names and links, for whoever sees a whole tree and plans: the brokers themselves see their neighbours
-only, and check again. ``Swap(a, b, c)`` turns the link a - b into a link a - c, where c is a neighbour of b, so that
-the tree stays whole.
+Pure functions over names and links, for whoever sees a whole tree and plans: the brokers themselves see only their
+neighbours, and check again. ``Step(a, b, c)`` turns the link a - b into a link a - c, where c is a neighbour of b, so
+that the tree stays whole.
 
 To replace the link a - b by a link c - d, where c is on the side of a and d on that of b, its end at a slides along the
 path from a to c, then its end at b along the path from b to d. Each hop of either path is one swap, and no other link
@@ -79,7 +79,7 @@ class NoReplacement(ValueError):
 
 
 def plan_replacement(edges: Sequence[Edge], old: Edge, new: Edge) -> list[Step]:
-    """The swaps that turn link ``old`` into link ``new``, either way round. ``NoReplacement`` says why there are none."""
+    """The swaps that turn link ``old`` into link ``new``, either way round; ``NoReplacement`` if there are none."""
     _refuse_what_is_no_link(edges, old, new)
     a, b = old
     rest = [edge for edge in edges if set(edge) != set(old)]

@@ -46,3 +46,41 @@ def test_what_is_required_is_marked_in_the_help(reknit: Callable[..., Any]) -> N
     said = reknit("broker", "--help").out
     marked = [line.split()[0] for line in said.splitlines() if "[required]" in line]
     assert marked == ["--name", "--mqtt", "--listen"]
+
+
+def test_a_broker_is_added_to_a_network_that_runs(reknit: Callable[..., Any], start_up: Any, monkeypatch: Any) -> None:
+    network = start_up()
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    dry = reknit("broker", "add", "b4", "--link", "b2", "--dry-run")
+    assert dry.out.startswith("b4 would be started and linked with b2\ntouches b1, b2, b3\ntakes about ")
+    assert len(network.state["brokers"]) == 3
+    said = reknit("broker", "add", "b4", "--link", "b2")
+    assert said.code == 0, said.err
+    where = network.state["brokers"][3]
+    assert said.out == (
+        f"b4 is ready, linked with b2: mqtt {where['mqtt']}, links {where['listen']}, admin {where['admin']}\n"
+    )
+    assert said.err == "starting b4 ...\n"
+    found = reknit("topology", "--json").json["links"]
+    assert [(link["a"], link["b"], link["up"]) for link in found] == [
+        ("b1", "b2", True),
+        ("b2", "b3", True),
+        ("b2", "b4", True),
+    ]
+    assert reknit("verify-routes").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["b1"], "there is a broker 'b1' already; choose another name"),
+        (["b 9"], "'b 9' is no broker's name"),
+        (["b9", "--link", "b8"], "there is no broker 'b8' in this network"),
+    ],
+)
+def test_a_broker_that_cannot_be_added(reknit: Callable[..., Any], network: Any, words: list[str], line: str) -> None:
+    said = reknit("broker", "add", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert line in said.err
+    assert network.process.poll() is None

@@ -11,7 +11,21 @@ import pytest
 
 from reknit import __version__
 
-VERBS = ["broker", "check", "counters", "demo", "link", "pub", "sub", "topology", "up", "verify-routes"]
+VERBS = [
+    "broker",
+    "change",
+    "check",
+    "counters",
+    "demo",
+    "link",
+    "pub",
+    "sub",
+    "swap",
+    "topology",
+    "up",
+    "verify-routes",
+]
+PARTS = ["link add", "link remove", "link replace", "change list", "change show", "change undo", "broker add"]
 
 
 def test_help_names_every_verb(reknit: Callable[..., Any]) -> None:
@@ -22,7 +36,7 @@ def test_help_names_every_verb(reknit: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", [*(verb.split() for verb in VERBS if verb != "link"), ["link", "add"], ["link", "remove"]]
+    "verb", [*(verb.split() for verb in VERBS if verb not in ("link", "change")), *(part.split() for part in PARTS)]
 )
 def test_each_verbs_help_has_an_example(reknit: Callable[..., Any], verb: list[str]) -> None:
     said = reknit(*verb, "--help")
@@ -31,7 +45,7 @@ def test_each_verbs_help_has_an_example(reknit: Callable[..., Any], verb: list[s
 
 
 def test_no_verbs_help_is_cut_short(reknit: Callable[..., Any]) -> None:
-    for words in ([], ["link"], ["lab"]):
+    for words in ([], ["link"], ["lab"], ["change"], ["broker"]):
         assert "..." not in reknit(*words, "--help").out.partition("Commands:")[2]
 
 

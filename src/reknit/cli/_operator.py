@@ -56,6 +56,7 @@ class Operator:
     def __init__(self, urls: list[str]) -> None:
         found = [_Door(_checked(url)) for url in urls]
         self._doors = found or [_Door(broker.admin, broker.name) for broker in find_state().brokers]
+        self._named = {door.name: door for door in self._doors if door.name}
         self._http = httpx.Client(timeout=ASK_S_MAX, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -76,19 +77,26 @@ class Operator:
             raise Failed(errors)
         return [each.said for each in answers if each.said is not None]
 
-    def change(self, method: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
-        """Ask the first door for a change; a refusal is a failure with the broker's reason."""
-        return self._request(method, self._doors[0], path, body, CHANGE_S_MAX)
+    def get(self, name: str, path: str) -> dict[str, Any]:
+        """The answer of this broker, whose door is known or has been asked before."""
+        return self._request("GET", self._named[name], path)
+
+    def change(self, method: str, path: str, body: dict[str, Any] | None = None, at: str = "") -> dict[str, Any]:
+        """Ask broker ``at``, or the first door, for a change; a refusal is a failure with the broker's reason."""
+        door = self._named[at] if at else self._doors[0]
+        return self._request(method, door, path, body, CHANGE_S_MAX)
 
     def _answer(self, door: _Door, path: str) -> Answer:
         try:
             said = self._request("GET", door, path)
         except Failed as error:
             return Answer(door.name, None, str(error))
-        return Answer(str(said.get("name", door.name)), said)
+        name = str(said.get("name", door.name))
+        self._named[name] = door
+        return Answer(name, said)
 
     def _request(
-        self, method: str, door: _Door, path: str, body: dict[str, str] | None = None, wait_s: float = ASK_S_MAX
+        self, method: str, door: _Door, path: str, body: dict[str, Any] | None = None, wait_s: float = ASK_S_MAX
     ) -> dict[str, Any]:
         try:
             answer = self._http.request(method, door.url + path, json=body, timeout=wait_s)

@@ -1,4 +1,4 @@
-"""``reknit broker``: one broker, in the foreground."""
+"""``reknit broker``: one broker, in the foreground; and ``reknit broker add``: one more for a network that runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reknit.cli._flags import DryRunFlag, JsonFlag
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
     from reknit.live.config import BrokerFile, OwnSection, Settings
+    from reknit.live.statefile import BrokerState
 
-__all__ = ["broker", "register"]
+__all__ = ["add", "broker", "register"]
+
+ADD_S_MAX = 60.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command("broker", short_help="Run one broker until Ctrl-C.")(broker)
+    verbs = typer.Typer(
+        invoke_without_command=True, short_help="Run one broker, or add one to a network.", rich_markup_mode=None
+    )
+    verbs.callback()(broker)
+    verbs.command("add", short_help="Add a broker to the network that runs here.")(add)
+    app.add_typer(verbs, name="broker")
 
 
 def broker(
+    context: typer.Context,
     name: Annotated[str, typer.Option(help="What its neighbours call it.  [required]")] = "",
     mqtt: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect.  [required]")] = "",
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where other brokers connect.  [required]")] = "",
@@ -40,6 +50,8 @@ def broker(
 
     Example: reknit broker --name b2 --mqtt 127.0.0.1:1884 --listen 127.0.0.1:7002 --link b1=127.0.0.1:7001
     """
+    if context.invoked_subcommand is not None:
+        return
     import msgspec
 
     from reknit.live.address import parse_address
@@ -62,6 +74,76 @@ def broker(
     )
     _log_to_stderr()
     run_broker(plan)
+
+
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What its neighbours are to call it.")],
+    link: Annotated[str, typer.Option(metavar="TO", help="The broker to link it with; none without it.")] = "",
+    dry_run: DryRunFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Start a broker more in the network that `reknit up` runs in this directory, at ports that are free.
+
+    It joins the tree while events flow, and is looked after like the others. Without --link it is a tree of its own.
+
+    Example: reknit broker add b6 --link b2
+    """
+    import msgspec
+
+    from reknit.cli._operator import find_state
+    from reknit.live.config import check_name
+
+    state = find_state()
+    check_name(name, "broker add")
+    if any(each.name == name for each in state.brokers):
+        raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
+    if link:
+        state.broker(link)
+    where = f", linked with {link}" if link else ", a tree of its own"
+    if dry_run:
+        _print_cost(name, link, as_json)
+        return
+    added = _ask_steward(state.door, name, link)
+    shown = f"{name} is ready{where}: mqtt {added.mqtt}, links {added.listen}, admin {added.admin}"
+    typer.echo(msgspec.json.format(msgspec.json.encode(added), indent=2).decode() if as_json else shown)
+
+
+def _print_cost(name: str, link: str, as_json: bool) -> None:
+    import json
+
+    import msgspec
+
+    from reknit.cli._changes.cost import estimate_join
+    from reknit.cli._changes.view import look
+    from reknit.cli._operator import Operator
+
+    with Operator([]) as operator:
+        tables = {table["name"]: table for table in operator.all("/table")} if link else {}
+        cost = estimate_join(look(operator), link, tables)
+    if as_json:
+        typer.echo(json.dumps({"dry_run": True, **msgspec.to_builtins(cost)}, indent=2))
+        return
+    typer.echo(f"{name} would be started" + (f" and linked with {link}" if link else ", a tree of its own"))
+    typer.echo(f"touches {', '.join(cost.brokers) or 'nobody'}")
+    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
+
+
+def _ask_steward(door: str, name: str, link: str) -> BrokerState:
+    import httpx
+    import msgspec
+
+    from reknit.cli._problem import Failed
+    from reknit.live.statefile import BrokerState
+
+    typer.echo(f"starting {name} ...", err=True)
+    try:
+        with httpx.Client(timeout=ADD_S_MAX, trust_env=False) as http:
+            answer = http.post(f"{door}/brokers", json={"name": name, "link": link})
+        if answer.is_error:
+            raise Failed(str(answer.json()["error"]))
+        return msgspec.convert(answer.json(), BrokerState)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise Failed(f"broker add: no answer from the process of reknit up ({error})") from None
 
 
 def _refuse_missing(section: OwnSection) -> None:

@@ -1,4 +1,4 @@
-"""``reknit link add`` and ``reknit link remove``: change the overlay while events flow."""
+"""``reknit link add``, ``remove`` and ``replace``: change the overlay while events flow."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, VerifyFlag
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
     from reknit.cli._operator import Operator
 
-__all__ = ["add", "register", "remove"]
+__all__ = ["add", "register", "remove", "replace"]
 
-HELP = """Add or remove a link while events flow.
+HELP = """Add, remove or replace a link while events flow.
 
 In the directory of a network that `reknit up` runs, brokers are known by their names:
 
     reknit link remove b2 b3
     reknit link add b1 b3
+    reknit link replace b1 b3 --with b2 b3
 
 Any other broker is reached by its operator's door, and is told where the other one listens for links:
 
@@ -30,12 +32,13 @@ Any other broker is reached by its operator's door, and is told where the other 
 def register(app: typer.Typer) -> None:
     verbs = typer.Typer(
         help=HELP.replace(":\n\n    ", ":\n\n\b\n    "),
-        short_help="Add or remove a link while events flow.",
+        short_help="Add, remove or replace a link while events flow.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
     verbs.command("add", short_help="Join two trees by a link.")(add)
     verbs.command("remove", short_help="Split a tree at a link.")(remove)
+    verbs.command("replace", short_help="Put one link in the place of another.")(replace)
     app.add_typer(verbs, name="link")
 
 
@@ -89,6 +92,32 @@ def remove(
     with _door(admin, a) as operator:
         operator.change("DELETE", f"/links/{b}")
     typer.echo(f"{a} and {b} are not linked any more")
+
+
+def replace(
+    a: Annotated[str, typer.Argument(metavar="A", help="One end of the link that goes.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other end.")],
+    new: Annotated[
+        tuple[str, str], typer.Option("--with", metavar="C D", help="The ends of the link that comes.  [required]")
+    ] = ("", ""),
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="How: swap (one hop after another).")] = "swap",
+    dry_run: DryRunFlag = False,
+    verify: VerifyFlag = False,
+    admin: AdminFlag = [],  # noqa: B006
+    as_json: JsonFlag = False,
+) -> None:
+    """Put a link between C and D in the place of that between A and B. Nothing is lost, doubled or disordered.
+
+    The link slides along the tree, a swap for each hop, so the tree is whole at every moment.
+
+    Example: reknit link replace b1 b2 --with b1 b4 --dry-run
+    """
+    from reknit.cli._changes.plans import plan_link
+    from reknit.cli._changes.run import Manner, run
+
+    if not all(new):
+        raise BadInput("link replace: --with is missing (such as --with b1 b4)")
+    run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_link(view, (a, b), new, strategy))
 
 
 def _check_peer(text: str, peer: str, address: str) -> None:

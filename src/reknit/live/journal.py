@@ -22,6 +22,8 @@ NEIGHBOURS_MAX = 4096
 STRANGERS_TOLD_MAX = 20
 """Lines about connections of strangers between two changes of links; beyond it they are only counted."""
 LINE_CHARS_MAX = 300
+LEFT = "left"
+"""The core's reason for closing a link that was removed or has moved, which is told as such."""
 
 NEWS: dict[Kind, str] = {
     Kind.LINK_ADDED: "link to {} added",
@@ -95,7 +97,7 @@ class Journal:
 
     def closed(self, remote: str, reason: str) -> None:
         """A connection that the core did not want. That of a neighbour was told as its link's going down, or moving."""
-        if remote in self.neighbours or any(each.last == reason for each in self.neighbours.values()):
+        if reason == LEFT or any(each.last == reason for each in self.neighbours.values()):
             return
         stranger = (remote, reason)
         if stranger in self._strangers or len(self._strangers) > STRANGERS_TOLD_MAX:

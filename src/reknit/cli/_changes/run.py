@@ -1,0 +1,79 @@
+"""What the verbs that change the tree have in common: look, plan, say what it will take or do it, and look again.
+
+Owns: what is printed, as lines or as JSON. Must not know: what is wanted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import typer
+
+from reknit.cli._changes.cost import Cost, estimate
+from reknit.cli._changes.perform import Done, Routes, carry_out, verify
+from reknit.cli._changes.plans import Plan
+from reknit.cli._changes.view import View, look
+from reknit.cli._operator import Operator
+
+__all__ = ["Manner", "run"]
+
+EXIT_DIFFERENT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How it is to be done: the flags."""
+
+    admin: list[str]
+    dry_run: bool
+    verify: bool
+    as_json: bool
+
+
+def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
+    with Operator(manner.admin) as operator:
+        view = look(operator)
+        plan = plan_for(operator, view)
+        if manner.dry_run:
+            tables = {each.name: each.said for each in operator.ask("/table") if each.said is not None}
+            _print_cost(plan, estimate(view, plan, tables), manner.as_json)
+            return
+        done = carry_out(operator, plan)
+        routes = verify(operator) if manner.verify else None
+    _print_done(plan, done, routes, manner.as_json)
+    if routes is not None and routes.differences:
+        raise typer.Exit(EXIT_DIFFERENT)
+
+
+def _steps(plan: Plan) -> list[str]:
+    return [move.title for move in plan.moves]
+
+
+def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
+    if as_json:
+        document = {"dry_run": True, "steps": _steps(plan), **msgspec.to_builtins(cost)}
+        typer.echo(json.dumps(document, indent=2))
+        return
+    (a, b), (c, d) = plan.links
+    typer.echo(f"{a} - {b} would become {c} - {d}")
+    for step in _steps(plan):
+        typer.echo(f"  {step}")
+    typer.echo(f"touches {', '.join(cost.brokers)}")
+    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
+
+
+def _print_done(plan: Plan, done: Done, routes: Routes | None, as_json: bool) -> None:
+    name = plan.of or done.changes[0]
+    if as_json:
+        document = {"done": True, "change": name, "steps": _steps(plan), **msgspec.to_builtins(done)}
+        if routes is not None:
+            document["differences"] = routes.differences
+        typer.echo(json.dumps(document, indent=2))
+        return
+    (a, b), (c, d) = plan.links
+    typer.echo(f"{a} - {b} has become {c} - {d} in {done.seconds:.2f} s: change {name}")
+    if routes is not None:
+        typer.echo(f"{routes.brokers} brokers, {len(routes.differences)} differences between tables and ideal ones")

@@ -1,0 +1,96 @@
+"""What all brokers together remember of the changes of the tree.
+
+Owns: putting the entries of one change together, and finding a change by the beginning of its id. Must not know: doors.
+The broker that was asked for a change tells how it went; the others add what they have sent. Swaps that are steps of a
+larger change are found under its id, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from reknit.cli._problem import BadInput
+from reknit.core.overlay.swap import Step
+
+__all__ = ["Told", "find", "steps_of", "tell"]
+
+
+class Told(msgspec.Struct):
+    """One change. ``begun`` and ``ended`` are seconds since 1970."""
+
+    id: str
+    kind: str
+    brokers: list[str]
+    begun: float
+    ended: float | None
+    outcome: str
+    of: str = ""
+    messages: int = 0
+    bytes: int = 0
+    undo: dict[str, Any] | None = None
+    parts: list[dict[str, Any]] = []
+
+    @property
+    def step(self) -> Step:
+        return Step(*self.brokers)
+
+
+def tell(said: list[dict[str, Any]]) -> list[Told]:
+    """``said``: what each broker tells at ``/changes``. In the order in which they began."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for each in said:
+        under_way = each["under_way"] or {}
+        for entry in each["history"]:
+            now = under_way if under_way.get("id") == entry["id"] else {}
+            entries.setdefault(entry["id"], []).append({**entry, "broker": each["name"], "now": now})
+    found = [_together(parts) for parts in entries.values()]
+    return sorted(found, key=lambda told: (told.begun, told.id))
+
+
+def _together(parts: list[dict[str, Any]]) -> Told:
+    parts.sort(key=lambda part: part["brokers"].index(part["broker"]) if part["broker"] in part["brokers"] else 9)
+    first = parts[0]  # the mover, if it remembers
+    done = first["ended"] is not None and not first["error"]
+    return Told(
+        first["id"],
+        first["kind"],
+        first["brokers"],
+        min(part["begun"] for part in parts),
+        first["ended"],
+        "done" if done else _outcome(first),
+        next((part["of"] for part in parts if part["of"]), ""),
+        sum(part["messages"] for part in parts),
+        sum(part["bytes"] for part in parts),
+        first["undo"],
+        [{key: part[key] for key in ("broker", "part", "messages", "bytes", "now")} for part in parts],
+    )
+
+
+def _outcome(part: dict[str, Any]) -> str:
+    if part["ended"] is not None:
+        return f"not done: {part['error']}"
+    if part["now"]:
+        return f"under way: {part['now']['stage']}, waits for {part['now']['waits_for']}"
+    return f"will be tried again: {part['error']}"
+
+
+def find(changes: list[Told], text: str) -> list[Told]:
+    """The change whose id begins so, or the steps of the larger one that does; ``BadInput`` if there is none."""
+    ids = sorted({name for told in changes for name in (told.id, told.of) if name and name.startswith(text)})
+    if text in ids:
+        ids = [text]
+    if not ids:
+        known = f"; the last one is {changes[-1].id}" if changes else "; there are none"
+        raise BadInput(f"no broker remembers a change {text!r}{known} (see reknit change list)")
+    if len(ids) > 1:
+        raise BadInput(f"{text!r} may be {' or '.join(ids)}; give more of it")
+    return [told for told in changes if ids[0] in (told.id, told.of)]
+
+
+def steps_of(changes: list[Told]) -> list[Step]:
+    """Those of them that were done; ``BadInput`` if there is nothing to go back on."""
+    if not (done := [told.step for told in changes if told.undo]):
+        raise BadInput(f"{changes[0].id} has changed nothing ({changes[0].outcome}), so there is nothing to be undone")
+    return done

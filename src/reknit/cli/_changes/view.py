@@ -1,0 +1,52 @@
+"""The network as its operators' doors tell it: who is there, and who is linked with whom.
+
+Owns: the links that a plan is made on, and what to say of a broker that is not there. Must not know: plans. Doors that
+are not known, and brokers that do not answer, are no error before somebody needs them.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from reknit.cli._operator import Operator
+from reknit.cli._problem import BadInput, Failed
+from reknit.core.overlay.shapes import Edge
+
+__all__ = ["View", "look"]
+
+
+class View:
+    def __init__(self, said: dict[str, dict[str, Any]], silent: dict[str, str]) -> None:
+        """``said``: by broker, what it tells at ``/topology``. ``silent``: those that do not answer, and why."""
+        self._said = said
+        self._silent = silent
+        links = {(min(name, other), max(name, other)) for name in said for other in said[name]["neighbours"]}
+        self.edges: list[Edge] = sorted(links)
+        self.names = sorted({*said, *silent, *(name for edge in links for name in edge)} - {""})
+
+    def check(self, *names: str) -> None:
+        """``BadInput`` if one of these is no broker here."""
+        for name in names:
+            if name not in self.names:
+                close = get_close_matches(name, self.names, 1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise BadInput(f"there is no broker {name!r} in this network; known: {', '.join(self.names)}{hint}")
+
+    def answers(self, *names: str) -> None:
+        """``Failed`` or ``BadInput`` unless each of these has answered."""
+        for name in names:
+            if name in self._silent:
+                raise Failed(self._silent[name])
+            if name not in self._said:
+                raise BadInput(f"the operators' door of {name} is not known; give its --admin")
+
+    def listens_at(self, name: str) -> str:
+        self.answers(name)
+        return str(self._said[name]["listen"])
+
+
+def look(operator: Operator) -> View:
+    answers = operator.ask("/topology")
+    silent = {each.name or each.error: each.error for each in answers if each.said is None}
+    return View({each.name: each.said for each in answers if each.said is not None}, silent)

@@ -1,0 +1,20 @@
+"""Flags that several verbs have: the same words, the same help."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+__all__ = ["AdminFlag", "DryRunFlag", "JsonFlag", "VerifyFlag"]
+
+AdminFlag: TypeAlias = Annotated[
+    list[str], typer.Option("--admin", metavar="URL", help="An operators' door; give one for each broker.")
+]
+DryRunFlag: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Say whom it touches and what it takes; change nothing.")
+]
+JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
+VerifyFlag: TypeAlias = Annotated[
+    bool, typer.Option("--verify", help="Compare every table with the ideal one afterwards.")
+]

@@ -1,0 +1,149 @@
+"""``reknit change list``, ``show`` and ``undo``: what has become of changes of the tree, and the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, VerifyFlag
+
+if TYPE_CHECKING:
+    from reknit.cli._changes.plans import Plan
+    from reknit.cli._changes.told import Told
+    from reknit.cli._changes.view import View
+    from reknit.cli._operator import Operator
+
+__all__ = ["list_changes", "register", "show", "undo"]
+
+EXIT_SILENT = 1
+
+_Id = Annotated[str, typer.Argument(metavar="ID", help="Of a change, or its first letters.")]
+
+
+def register(app: typer.Typer) -> None:
+    verbs = typer.Typer(
+        help="List the changes of the tree, show one, or undo it.",
+        short_help="List, show or undo changes of the tree.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    verbs.command("list", short_help="List the changes that brokers remember.")(list_changes)
+    verbs.command("show", short_help="Show one change, and what each broker did.")(show)
+    verbs.command("undo", short_help="Undo one change while events flow.")(undo)
+    app.add_typer(verbs, name="change")
+
+
+def list_changes(admin: AdminFlag = [], as_json: JsonFlag = False) -> None:  # noqa: B006
+    """List the changes of the tree that the brokers remember, the oldest first, and those that are under way.
+
+    Each broker remembers its last 256, for as long as it lives. Exit code 1 if one of them does not answer.
+
+    Example: reknit change list
+    """
+    from reknit.cli._operator import Operator
+
+    with Operator(admin) as operator:
+        changes, silent = _ask(operator)
+    if as_json:
+        _print_json(changes)
+    elif changes:
+        _print_table(changes)
+    else:
+        typer.echo("no broker remembers a change")
+    for line in silent:
+        typer.echo(f"reknit: {line}", err=True)
+    if silent:
+        raise typer.Exit(EXIT_SILENT)
+
+
+def show(name: _Id, admin: AdminFlag = [], as_json: JsonFlag = False) -> None:  # noqa: B006
+    """Show one change: how it went, what each broker sent for it, and the command that undoes it.
+
+    Example: reknit change show b1.4d72331986e1
+    """
+    from reknit.cli._changes.told import find
+    from reknit.cli._operator import Operator
+
+    with Operator(admin) as operator:
+        found = find(_ask(operator)[0], name)
+    if as_json:
+        _print_json(found)
+        return
+    for told in found:
+        _print_change(told)
+
+
+def undo(
+    name: _Id,
+    dry_run: DryRunFlag = False,
+    verify: VerifyFlag = False,
+    admin: AdminFlag = [],  # noqa: B006
+    as_json: JsonFlag = False,
+) -> None:
+    """Undo one change while events flow. That is a change, too, and can be undone.
+
+    Example: reknit change undo b1.4d72331986e1 --dry-run
+    """
+    from reknit.cli._changes.plans import plan_undo
+    from reknit.cli._changes.run import Manner, run
+    from reknit.cli._changes.told import find, steps_of
+
+    def plan_for(operator: Operator, view: View) -> Plan:
+        return plan_undo(view, f"change undo {name}", steps_of(find(_ask(operator)[0], name)))
+
+    run(Manner(admin, dry_run, verify, as_json), plan_for)
+
+
+def _ask(operator: Operator) -> tuple[list[Told], list[str]]:
+    """All that is remembered, and a line for each broker that does not answer."""
+    from reknit.cli._changes.told import tell
+
+    answers = operator.ask("/changes")
+    return tell([each.said for each in answers if each.said is not None]), [
+        each.error for each in answers if each.said is None
+    ]
+
+
+# --- printing
+
+
+def _print_json(changes: list[Told]) -> None:
+    import json
+
+    import msgspec
+
+    typer.echo(json.dumps([msgspec.to_builtins(told) for told in changes], indent=2))
+
+
+def _print_table(changes: list[Told]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("change", "what", "begun", "took", "outcome", "step of", box=None, pad_edge=False)
+    for told in changes:
+        what = f"{told.kind} {' '.join(told.brokers)}"
+        table.add_row(told.id, what, _clock(told.begun), _took(told), told.outcome, told.of)
+    Console(soft_wrap=True, markup=False, highlight=False).print(table)
+
+
+def _print_change(told: Told) -> None:
+    a, b, c = told.brokers
+    typer.echo(f"{told.id}: {told.kind} {a} {b} {c}: {told.outcome}" + (f" (step of {told.of})" if told.of else ""))
+    took = f", took {_took(told)}" if told.ended is not None else ""
+    typer.echo(f"  begun {_clock(told.begun)}{took}; {told.messages} messages, {told.bytes:,} bytes")
+    for part in told.parts:
+        now = f", {part['now']['stage']}, waits for {part['now']['waits_for']}" if part["now"] else ""
+        typer.echo(f"  {part['broker']} ({part['part']}): {part['messages']} messages, {part['bytes']:,} bytes{now}")
+    if told.undo:
+        typer.echo(f"  undo: reknit swap {' '.join(told.undo['brokers'])}")
+
+
+def _clock(seconds: float) -> str:
+    import time
+
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def _took(told: Told) -> str:
+    return f"{told.ended - told.begun:.2f} s" if told.ended is not None else ""

@@ -26,14 +26,25 @@ def test_a_small_one_is_clean_and_keeps_its_trace(reknit: Callable[..., Any], tm
     assert len(outcome["away"]["clients"]) == 4
     assert 0 < outcome["traffic"]["forwarded"] < outcome["traffic"]["flooded"]
     kinds = [record.kind for record in read_trace(tmp_path / "kept" / "trace")]
-    assert [kinds.count(kind) for kind in (Kind.STARTED, Kind.CRASHED, Kind.CALM)] == [4, 1, 3]
+    assert [kinds.count(kind) for kind in (Kind.STARTED, Kind.CRASHED, Kind.CALM)] == [5, 1, 4]
+    assert kinds.count(Kind.LINK_MOVED) == kinds.count(Kind.LINK_TAKEN) == len(outcome["swaps"]) == 7
+    assert outcome["added"] == "b4"
     assert [each.name for each in (tmp_path / "kept").iterdir()] == ["trace"]
 
 
 def test_it_tells_its_story_in_plain_lines(reknit: Callable[..., Any]) -> None:
     said = reknit("demo", "--brokers", "3", "--events", "100", "--seed", "3")
     assert said.code == 0, said.out + said.err
-    for part in ("3 brokers, each a process", "12 clients (", "an event: city/", "killed b", "healed: b", "% saved"):
+    for part in (
+        "3 brokers, each a process",
+        "12 clients (",
+        "an event: city/",
+        "killed b",
+        "healed: b",
+        "swapped in ",
+        "added in ",
+        "% saved",
+    ):
         assert part in said.out
     assert said.out.count("lost 0  duplicated 0  out of order 0  unwanted 0\n") == 2
     assert "\x1b" not in said.out

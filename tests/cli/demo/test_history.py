@@ -52,3 +52,25 @@ def test_a_consistent_trace_is_put_right_however_clocks_differ(places: list[int]
         assert record.event is not None
         assert record.kind is Kind.PUBLISHED or record.event.seq in seen
         seen[record.event.seq] = None
+
+
+MOVED = Record(2.0, "a", Kind.LINK_MOVED, peer="c", detail="b")
+HANDED = Record(1.8, "b", Kind.LINK_HANDED, peer="a", detail="c")
+TAKEN = Record(1.9, "c", Kind.LINK_TAKEN, peer="a", detail="b")
+
+
+def test_the_others_of_a_swap_wait_for_the_word_of_the_mover() -> None:
+    behind = Record(1.95, "c", Kind.LINK_UP)
+    assert causal_order([HANDED, TAKEN, behind, MOVED]) == [MOVED, HANDED, TAKEN, behind]
+    back = [
+        Record(2.1, "a", Kind.LINK_MOVED, peer="b", detail="c"),
+        Record(2.2, "c", Kind.LINK_HANDED, peer="a", detail="b"),
+        Record(2.2, "b", Kind.LINK_TAKEN, peer="a", detail="c"),
+    ]
+    again = [HANDED, TAKEN, MOVED]
+    ordered = causal_order([HANDED, TAKEN, MOVED, *back, *again])
+    assert ordered == [MOVED, HANDED, TAKEN, *back, MOVED, HANDED, TAKEN]
+
+
+def test_a_move_that_died_with_its_broker_is_not_waited_for() -> None:
+    assert causal_order([HANDED, TAKEN]) == [HANDED, TAKEN]

@@ -72,6 +72,13 @@ def test_a_break_excuses_no_other_time(publisher: Notes) -> None:
     assert judge_clients([publisher, reader], [0.0, 100.0, 200.0]).lost == 3
 
 
+def test_a_client_that_comes_later_is_owed_from_the_next_calm_moment_on(publisher: Notes) -> None:
+    reader = notes("r", Wish(("t",)), [], [])
+    reader.since = 0.5
+    assert judge_clients([publisher, reader], [0.0, 2.5, 100.0]).lost == 1
+    assert who_was_away([publisher, reader], 0.0, 2.5).clients == []
+
+
 def test_a_copy_on_a_new_connection_is_told_apart(publisher: Notes) -> None:
     reader = notes("r", Wish(("t",), "severity > 1"), [], [got(1, 1.1), got(1, 9.0, connection=2)])
     reader.breaks = [5.0]
@@ -104,6 +111,20 @@ def test_traffic_counts_links_outside_the_broken_time() -> None:
     assert (traffic.events, traffic.forwarded, traffic.flooded) == (1, 1, 2)
     assert traffic.links == {"b1 - b2": 1, "b2 - b3": 0}
     assert traffic.saved == 0.5
+
+
+def test_traffic_of_links_that_have_come_is_counted_too_and_flooding_reaches_every_broker_that_is_there() -> None:
+    one, two = Event("t", source="b1.1", seq=1), Event("t", source="b1.1", seq=2)
+    records = [
+        Record(1.0, "b1", Seen.PUBLISHED, event=one),
+        Record(1.0, "b2", Seen.FORWARDED, peer="b1", event=one),
+        Record(2.0, "b3", Seen.STARTED),
+        Record(3.0, "b1", Seen.PUBLISHED, event=two),
+        Record(3.0, "b3", Seen.FORWARDED, peer="b1", event=two),
+    ]
+    traffic = count_traffic(records, [("b1", "b2")], (9.0, 9.0))
+    assert (traffic.events, traffic.forwarded, traffic.flooded) == (2, 2, 1 + 2)
+    assert traffic.links == {"b1 - b2": 1, "b1 - b3": 1}
 
 
 def test_a_client_whose_subscription_is_not_held_is_named() -> None:

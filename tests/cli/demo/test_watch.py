@@ -25,6 +25,8 @@ def table(neighbour: str, *entries: tuple[str, str]) -> dict[str, Any]:
         "ready": True,
         "wanted_links": {},
         "neighbours": {neighbour: {"up": True, "outbox_bytes": 0}},
+        "other_links": {},
+        "changes": {"under_way": None, "waiting": [], "history": []},
         "entries": [{"kind": kind, "hop": hop, "topic": "t", "selector": "n > 1"} for kind, hop in entries],
     }
 
@@ -56,6 +58,14 @@ def test_a_link_that_holds_something_is_not_calm_but_healed(tables: dict[str, di
     tables["b2"]["neighbours"]["b1"]["outbox_bytes"] = 12
     assert why_not_healed(tables, ROLES) == ""
     assert why_not_calm(tables, ROLES) == "b2 holds 12 bytes for b1"
+
+
+def test_a_change_that_is_under_way_is_not_calm_but_healed(tables: dict[str, dict[str, Any]]) -> None:
+    for key, value in (("changes", {"under_way": {"stage": "flood"}}), ("other_links", {"b3": {}})):
+        changing = copy.deepcopy(tables)
+        changing["b1"][key] = value
+        assert why_not_healed(changing, ROLES) == ""
+        assert why_not_calm(changing, ROLES) == "b1 takes part in a change of the tree"
 
 
 def test_the_trace_has_to_tell_of_every_broker_and_subscription(tmp_path: Path) -> None:

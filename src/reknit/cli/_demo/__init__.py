@@ -1,6 +1,7 @@
-"""The demo behind ``reknit demo``: a network of processes, real clients, one broker killed, and a verdict.
+"""The demo behind ``reknit demo``: a network of processes, real clients, one broker killed, links moved, and a verdict.
 
 It stands beside its verb because it uses all that lies below: the live network, the client and the checkers, which
 know nothing of each other. Read ``play`` first; it is the story. ``world`` says who takes part and what is said,
-``clients`` connects, ``watch`` looks through the operators' doors, ``verdict`` judges, ``show`` prints.
+``clients`` connects, ``changes`` changes the tree, ``watch`` looks through the operators' doors, ``verdict`` judges,
+``show`` prints.
 """

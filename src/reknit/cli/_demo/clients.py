@@ -53,11 +53,12 @@ class Notes:
         self.sent: list[Sent] = []
         self.received: list[Received] = []
         self.marks: dict[Mark, None] = {}  # of all that was received
+        self.since = 0.0  # when it was connected first
         self.breaks: list[float] = []  # when a connection was lost
 
     def unbroken(self, begin: float, end: float) -> bool:
         """Whether one connection lasted from ``begin`` to ``end``."""
-        return not any(begin <= each <= end for each in self.breaks)
+        return self.since <= begin and not any(begin <= each <= end for each in self.breaks)
 
 
 class _Gone(Exception):
@@ -128,9 +129,13 @@ class DemoClient:
 
     # --- connections
 
+    def _count_connection(self) -> None:
+        self._connections += 1
+        self.notes.since = self.notes.since or time.time()
+
     @contextlib.contextmanager
     def _standing(self, publish: _Publish) -> Iterator[None]:
-        self._connections += 1
+        self._count_connection()
         connection = self._connection = _Connection(publish)
         self._connected.set()
         try:
@@ -174,7 +179,7 @@ class DemoClient:
             *mosquitto_command(self.role, self._address), stdout=asyncio.subprocess.PIPE, limit=LINE_BYTES_MAX
         )
         assert process.stdout is not None
-        self._connections += 1
+        self._count_connection()
         try:
             while line := await process.stdout.readline():
                 self._note(line.rstrip(b"\n"))

@@ -1,4 +1,4 @@
-"""The story of the demo: a network starts, clients talk, a broker dies and comes back, all comes to rest.
+"""The story of the demo: a network starts, clients talk, a broker dies and comes back, the tree becomes another one.
 
 Owns: what happens, in which order. Must not know: how it is shown (see ``show``) or judged (see ``verdict``).
 """
@@ -20,6 +20,7 @@ from typing import Protocol
 import httpx
 import msgspec
 
+from reknit.cli._demo.changes import Changes
 from reknit.cli._demo.clients import DemoClient, Sent
 from reknit.cli._demo.history import causal_order
 from reknit.cli._demo.verdict import (
@@ -36,6 +37,7 @@ from reknit.cli._demo.verdict import (
 from reknit.cli._demo.watch import OBSERVER, Watcher
 from reknit.cli._demo.world import Role, World, cast, middle
 from reknit.core.overlay.shapes import Edge, names, shape_edges
+from reknit.core.overlay.swap import Step
 from reknit.live.address import parse_address
 from reknit.live.config import BrokerSection, LinkSection, MqttSection, NetworkFile, TraceSection
 from reknit.live.network import Network
@@ -45,11 +47,14 @@ from reknit.trace.store import TraceWriter, read_trace
 
 __all__ = ["Audience", "Outcome", "Script", "play"]
 
-EVENTS_PER_S = 250
+EVENTS_PER_S = 300
 BEFORE_THE_KILL = 0.4
 """The part of the first flow that is published before a broker is killed."""
-FIRST_FLOW = 0.8
-"""The part of all events that the first flow has; the rest flows when all is mended."""
+FIRST_FLOW = 0.6
+SECOND_FLOW = 0.3
+"""The parts of all events that the first two flows have; the rest flows when all is done."""
+SWAPS = 6
+"""Links that are swapped while the second flow goes on, and one more when a broker was added."""
 ARRIVE_S_MAX = 10.0
 SURPLUS_S = 0.3
 """How long it listens for copies that should not come."""
@@ -84,6 +89,10 @@ class Audience(Protocol):
 
     def healed(self, name: str, seconds: float) -> None: ...
 
+    def swapped(self, step: Step, seconds: float) -> None: ...
+
+    def added(self, name: str, neighbour: str, seconds: float) -> None: ...
+
     def stage(self, what: str) -> None: ...
 
 
@@ -98,6 +107,8 @@ class Outcome(msgspec.Struct):
     away: Away
     traffic: Traffic
     delay_s: dict[str, float]
+    swaps: list[Step] = []
+    added: str = ""
     seconds: float = 0.0
 
     @property
@@ -119,9 +130,12 @@ async def play(script: Script, audience: Audience) -> Outcome:
     victim = middle(plan.edges)
     known = [broker.name for broker in plan.brokers]
     elsewhere = next(name for name in reversed(known) if name != victim)
-    roles = cast(known, script.clients_per_broker, rng, elsewhere if shutil.which("mosquitto_sub") else "")
+    newcomer = f"b{len(known) + 1}"
+    mosquitto_at = elsewhere if shutil.which("mosquitto_sub") else ""
+    roles = cast([*known, newcomer], script.clients_per_broker, rng, mosquitto_at)
     audience.stage("starting the brokers")
-    times, clients = await _perform(script, plan, roles, victim, audience)
+    stage, clients = await _perform(script, plan, roles, victim, newcomer, audience)
+    times = stage.times
     audience.stage("reading the trace")
     records = causal_order(read_trace(_trace_directory(script)))
     notes = [client.notes for client in clients]
@@ -136,6 +150,8 @@ async def play(script: Script, audience: Audience) -> Outcome:
         away=who_was_away(notes, *times.calms[:2]),
         traffic=count_traffic(records, plan.edges, (times.crashed - TRACE_LOST_S, times.calms[1])),
         delay_s={"half": taken[len(taken) // 2], "most": taken[len(taken) * 9 // 10], "all": taken[-1]},
+        swaps=stage.swaps,
+        added=newcomer,
         seconds=time.monotonic() - begun,
     )
 
@@ -158,63 +174,93 @@ def _trace_directory(script: Script) -> Path:
 
 
 async def _perform(
-    script: Script, plan: NetworkPlan, roles: Sequence[Role], victim: str, audience: Audience
-) -> tuple[_Times, list[DemoClient]]:
+    script: Script, plan: NetworkPlan, roles: Sequence[Role], victim: str, newcomer: str, audience: Audience
+) -> tuple[_Stage, list[DemoClient]]:
+    present = [role for role in roles if role.broker != newcomer]
     async with (
         Network(plan, script.directory, lambda line: None) as network,
         httpx.AsyncClient(trust_env=False) as http,
     ):
         audience.network(plan.edges, network.state)
         with TraceWriter(_trace_directory(script), OBSERVER) as trace:
-            watcher = Watcher(network.state, roles, http, trace)
-            async with _clients(roles, network.state) as clients:
-                audience.clients(roles)
-                stage = _Stage(script, network, clients, watcher, audience)
-                return await stage.run(victim), clients
+            watcher = Watcher(lambda: network.state, present, http, trace)
+            async with _crowd() as crowd:
+                crowd.join(present, network.state)
+                audience.clients(present)
+                stage = _Stage(script, network, crowd, watcher, audience)
+                await stage.run(victim)
+                change = Changes(network, http, plan.edges, random.Random(f"{script.seed}/changes"), audience)
+                await stage.change(change, newcomer, [role for role in roles if role.broker == newcomer], present)
+                await stage.end()
+                return stage, crowd.clients
+
+
+class _Crowd:
+    """The clients that are there, each kept connected."""
+
+    def __init__(self) -> None:
+        self.clients: list[DemoClient] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def join(self, roles: Sequence[Role], state: NetworkState) -> None:
+        some = [DemoClient(role, parse_address(state.broker(role.broker).mqtt)) for role in roles]
+        self.clients += some
+        self.tasks += [asyncio.create_task(client.run()) for client in some]
 
 
 @contextlib.asynccontextmanager
-async def _clients(roles: Sequence[Role], state: NetworkState) -> AsyncIterator[list[DemoClient]]:
-    clients = [DemoClient(role, parse_address(state.broker(role.broker).mqtt)) for role in roles]
-    tasks = [asyncio.create_task(client.run()) for client in clients]
+async def _crowd() -> AsyncIterator[_Crowd]:
+    crowd = _Crowd()
     try:
-        yield clients
+        yield crowd
     finally:
-        for task in tasks:
+        for task in crowd.tasks:
             task.cancel()
-        await asyncio.wait(tasks)
+        if crowd.tasks:
+            await asyncio.wait(crowd.tasks)
 
 
 class _Stage:
-    def __init__(
-        self, script: Script, network: Network, clients: list[DemoClient], watcher: Watcher, audience: Audience
-    ) -> None:
+    def __init__(self, script: Script, network: Network, crowd: _Crowd, watcher: Watcher, audience: Audience) -> None:
         self.script = script
         self.network = network
-        self.clients = clients
+        self.crowd = crowd
+        self.clients = crowd.clients
         self.watcher = watcher
         self.audience = audience
         self.times = _Times()
+        self.swaps: list[Step] = []
         self._world = World(random.Random(f"{script.seed}/events"))
         self._said = 0
 
-    async def run(self, victim: str) -> _Times:
-        times, first = self.times, int(self.script.events * FIRST_FLOW)
-        times.calms.append(await self.watcher.until_calm())
+    async def run(self, victim: str) -> None:
+        """The first flow, and a death."""
+        first = int(self.script.events * FIRST_FLOW)
+        self.times.calms.append(await self.watcher.until_calm())
         await self.watcher.until_written(_trace_directory(self.script))
         self.audience.stage(f"publishing about {EVENTS_PER_S} events a second")
-        flow = asyncio.create_task(self._flow(first))
-        try:
+        async with self._flowing(first) as flow:
             await self._until_said(int(first * BEFORE_THE_KILL), flow)
             await self._kill(victim)
-            await flow
-        finally:
-            flow.cancel()
         await self._rest()
-        self.audience.stage("publishing the rest, with everybody back")
-        await self._flow(self.script.events - first)
+
+    async def change(self, changes: Changes, newcomer: str, roles: Sequence[Role], present: list[Role]) -> None:
+        """The second flow, and a tree that becomes another one. ``roles``: who comes with the new broker."""
+        self.audience.stage("publishing on, and changing the tree meanwhile")
+        async with self._flowing(int(self.script.events * SECOND_FLOW)):
+            await changes.swap_some(SWAPS // 2)
+            await changes.add(newcomer)
+            present += roles
+            self.crowd.join(roles, self.network.state)
+            await changes.swap_some(SWAPS - SWAPS // 2)
+        self.swaps = changes.swaps
         await self._rest()
-        return times
+
+    async def end(self) -> None:
+        """The rest, with everybody there."""
+        self.audience.stage("publishing the rest, with everybody there")
+        await self._flow(self.script.events - self._said)
+        await self._rest()
 
     async def _kill(self, victim: str) -> None:
         pid = self.network.state.broker(victim).pid
@@ -240,6 +286,16 @@ class _Stage:
         return any(mark not in each.marks for each in notes for mark in owed_marks(each, notes, self.times.calms[-2:]))
 
     # --- the flow
+
+    @contextlib.asynccontextmanager
+    async def _flowing(self, events: int) -> AsyncIterator[asyncio.Task[None]]:
+        """Inside, so many events are being published; at the end all are."""
+        flow = asyncio.create_task(self._flow(events))
+        try:
+            yield flow
+            await flow
+        finally:
+            flow.cancel()
 
     async def _flow(self, events: int) -> None:
         """As many events from all publishers together, each at an even pace of its own."""

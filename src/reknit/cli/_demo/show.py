@@ -19,6 +19,7 @@ from reknit.cli._demo.play import Outcome
 from reknit.cli._demo.verdict import Verdict
 from reknit.cli._demo.world import Kind, Role
 from reknit.core.overlay.shapes import Edge, adjacency
+from reknit.core.overlay.swap import Step
 from reknit.live.statefile import NetworkState
 
 __all__ = ["Printer", "Silence", "print_outcome"]
@@ -40,6 +41,10 @@ class Silence:
     def healing(self, seconds: float, left: str) -> None: ...
 
     def healed(self, name: str, seconds: float) -> None: ...
+
+    def swapped(self, step: Step, seconds: float) -> None: ...
+
+    def added(self, name: str, neighbour: str, seconds: float) -> None: ...
 
     def stage(self, what: str) -> None: ...
 
@@ -102,6 +107,13 @@ class Printer:
     def healed(self, name: str, seconds: float) -> None:
         self._line(f"  {seconds:.2f} s  healed: {name} is back, its clients too; all links are up, all tables ideal")
 
+    def swapped(self, step: Step, seconds: float) -> None:
+        mover, middle, goal = step
+        self._line(f"swapped in {seconds * 1e3:.0f} ms: {mover} - {middle} has become {mover} - {goal}")
+
+    def added(self, name: str, neighbour: str, seconds: float) -> None:
+        self._line(f"added in {seconds:.1f} s: {name}, a new broker, linked with {neighbour}; clients of its own come")
+
 
 def _line(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -137,6 +149,8 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     line()
     _print_links(outcome, line)
     line()
+    if outcome.swaps:
+        line(f"while events flowed, {len(outcome.swaps)} links were swapped, and {outcome.added} was added")
     away = outcome.away
     if away.clients:
         line(
@@ -163,7 +177,7 @@ def _print_links(outcome: Outcome, line: Callable[[str], None]) -> None:
         f"with flooding {traffic.flooded:,} times: {traffic.saved:.0%} saved"
     )
     line(f"  (not counted: events around the failure, since {outcome.killed} took its last records of them with it)")
-    for link, count in traffic.links.items():
+    for link, count in sorted(traffic.links.items()):
         line(f"  {link}  {count:,} events, {count / max(traffic.events, 1):.0%} of all")
 
 

@@ -4,8 +4,9 @@ Owns: when the network is healed and when it is calm, and the two kinds of recor
 ``crashed`` and ``calm``. Must not know: how a broker gets there.
 
 *Healed*: every broker answers, every link is up, every client is back with all its subscriptions, and every table is
-the ideal one. *Calm*: healed, and no link holds anything that the other end has not settled. A link keeps an event
-until all brokers further on have taken it over, so when nobody publishes and all links are empty, nothing is in flight.
+the ideal one. *Calm*: healed, no change of the tree is under way, and no link holds anything that the other end has
+not settled. A link keeps an event until all brokers further on have taken it over, so when nobody publishes and all
+links are empty, nothing is in flight.
 
 *Written*: what a checker needs to know of each broker is on the disk. A killed broker takes its last records with it;
 were its subscriptions among them, every delivery to its clients would look unwanted.
@@ -51,7 +52,10 @@ _WhyNot: TypeAlias = Callable[[_Tables, Sequence[Role]], str]
 
 
 class Watcher:
-    def __init__(self, state: NetworkState, roles: Sequence[Role], http: httpx.AsyncClient, trace: TraceWriter) -> None:
+    def __init__(
+        self, state: Callable[[], NetworkState], roles: Sequence[Role], http: httpx.AsyncClient, trace: TraceWriter
+    ) -> None:
+        """``state``: the network as it is now, with those that were added. ``roles`` may grow, too."""
         self._state = state
         self._roles = roles
         self._http = http
@@ -82,7 +86,7 @@ class Watcher:
 
     async def until_written(self, directory: Path) -> None:
         limit = time.monotonic() + WRITTEN_S_MAX
-        while why := why_not_written(directory, self._state, self._roles):
+        while why := why_not_written(directory, self._state(), self._roles):
             if time.monotonic() > limit:
                 raise Failed(f"demo: the trace was not written within {WRITTEN_S_MAX:g} s: {why}")
             await asyncio.sleep(WRITTEN_POLL_S)
@@ -102,8 +106,9 @@ class Watcher:
 
     async def _tables(self) -> _Tables:
         """What each broker says; nothing for one that does not answer."""
-        answers = await asyncio.gather(*(self._ask(broker.admin) for broker in self._state.brokers))
-        return {broker.name: said for broker, said in zip(self._state.brokers, answers, strict=True)}
+        brokers = self._state().brokers
+        answers = await asyncio.gather(*(self._ask(broker.admin) for broker in brokers))
+        return {broker.name: said for broker, said in zip(brokers, answers, strict=True)}
 
     async def _ask(self, admin: str) -> dict[str, Any]:
         try:
@@ -133,6 +138,8 @@ def why_not_calm(tables: _Tables, roles: Sequence[Role]) -> str:
     if why := why_not_healed(tables, roles):
         return why
     for name, table in tables.items():
+        if table["changes"]["under_way"] or table["other_links"]:
+            return f"{name} takes part in a change of the tree"
         for neighbour, link in table["neighbours"].items():
             if link["outbox_bytes"]:
                 return f"{name} holds {link['outbox_bytes']} bytes for {neighbour}"

@@ -1,0 +1,256 @@
+"""Five broker processes under load, while their tree changes a hundred times; and one swap by itself.
+
+Owns: the network, the swaps, and the rows. Must not know: how the load judges what it hears (``crowd``).
+
+The first part asks whether anything is lost, doubled or disordered, and whether events are slower while a swap is under
+way: half of those that were sent during a swap arrive within which time, beside the worse of the time before the
+first swap and the time after the last. The second part has tables with a thousand patterns and no load: how long does
+a swap take, from the operator's request to the answer, and does the trace show that a fourth broker had to do with it?
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from bench.crowd import Crowd, Heard
+from bench.rows import INFORMATION, Row
+from reknit.client import connect
+from reknit.core.overlay.shapes import Edge, adjacency, names, shape_edges
+from reknit.core.overlay.swap import Step, after
+from reknit.live.address import parse_address
+from reknit.live.config import BrokerSection, LinkSection, NetworkFile, TraceSection
+from reknit.live.network import Network
+from reknit.live.plan import plan_network
+from reknit.trace.records import Kind
+from reknit.trace.store import read_trace
+
+__all__ = ["run"]
+
+BROKERS = 5
+SLOWER_MAX = 1.5
+SWAP_MS_MAX = 50.0
+PATTERNS = 1000
+SWAP_S_MAX = 30.0
+REST_S = 0.2
+TRACED_SWAPS = 10
+_TOUCHES = (Kind.CHANGE, Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.LINK_MOVED, Kind.LINK_HANDED, Kind.LINK_TAKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    swaps: int
+    deliveries: int
+    events_per_s: int
+    subscribers_per_broker: int
+    beside_s: float
+    """How long it flows before the first swap, and after the last."""
+    alone: int
+    """Swaps that are measured without load."""
+
+
+WHOLE = _Size(100, 1_000_000, 600, 10, 6.0, 50)
+QUICK = _Size(5, 10_000, 200, 2, 1.0, 5)
+
+
+def run(quick: bool = False) -> list[Row]:
+    size = QUICK if quick else WHOLE
+    with tempfile.TemporaryDirectory(prefix="reknit-bench-") as name:
+        return [*asyncio.run(_under_load(size, Path(name), quick)), *asyncio.run(_alone(size, Path(name), quick))]
+
+
+# --- a network whose links are swapped
+
+
+class _Net:
+    def __init__(self, network: Network, edges: Sequence[Edge], http: httpx.AsyncClient) -> None:
+        self.network = network
+        self.edges = list(edges)
+        self.http = http
+        self.rng = random.Random(1)
+
+    async def swap(self) -> tuple[Step, float, float]:
+        """Some link; which one, when it began, and when it was done."""
+        adjacent = adjacency(self.edges)
+        step = self.rng.choice(
+            [Step(a, b, c) for b in sorted(adjacent) for a in adjacent[b] for c in adjacent[b] if a != c]
+        )
+        begun = time.monotonic()
+        body = {"kind": "swap", "middle": step.middle, "goal": step.goal}
+        answer = await self.http.post(self.network.state.broker(step.mover).admin + "/changes", json=body)
+        answer.raise_for_status()
+        self.edges = after(self.edges, step)
+        return step, begun, time.monotonic()
+
+
+@asynccontextmanager
+async def _network(directory: Path, trace: str = "") -> AsyncIterator[_Net]:
+    known = names(BROKERS)
+    edges = shape_edges("random", known, random.Random(1))
+    file = NetworkFile(
+        broker=[BrokerSection(name=name) for name in known],
+        link=[LinkSection(a=a, b=b) for a, b in edges],
+        trace=TraceSection(directory=trace),
+    )
+    plan = plan_network(file, random.Random())
+    async with (
+        Network(plan, directory, lambda line: None) as network,
+        httpx.AsyncClient(trust_env=False, timeout=SWAP_S_MAX) as http,
+    ):
+        yield _Net(network, edges, http)
+
+
+# --- under load
+
+
+async def _under_load(size: _Size, directory: Path, quick: bool) -> list[Row]:
+    delays = directory / "delays"
+    async with _network(directory) as net:
+        ports = [parse_address(broker.mqtt).port for broker in net.network.state.brokers]
+        crowd = Crowd(ports, size.subscribers_per_broker, size.events_per_s, str(delays))
+        words = [sys.executable, "-m", "bench.crowd", json.dumps(asdict(crowd))]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if await process.stdout.readline() != b"ready\n":
+            raise RuntimeError("the crowd did not gather")
+        await asyncio.sleep(size.beside_s)
+        swaps = await _swap_evenly(net, size)
+        await asyncio.sleep(size.beside_s)
+        process.stdin.close()
+        heard = Heard(**json.loads(await process.stdout.readline()))
+        await process.wait()
+    return [_judged(heard, swaps, quick), _slower(delays, swaps, quick)]
+
+
+async def _swap_evenly(net: _Net, size: _Size) -> list[tuple[float, float]]:
+    """Over as long as so many deliveries take; when each began and ended."""
+    deliveries_per_s = size.events_per_s * size.subscribers_per_broker * BROKERS
+    pace_s = size.deliveries / deliveries_per_s / size.swaps
+    due, swaps = time.monotonic(), []
+    for _ in range(size.swaps):
+        await asyncio.sleep(max(due - time.monotonic(), 0))
+        _, begun, ended = await net.swap()
+        swaps.append((begun, ended))
+        due += pace_s
+    await asyncio.sleep(max(due - time.monotonic(), 0))
+    return swaps
+
+
+def _judged(heard: Heard, swaps: Sequence[tuple[float, float]], quick: bool) -> Row:
+    wrong = heard.lost + heard.duplicated + heard.out_of_order
+    took = sorted(ended - begun for begun, ended in swaps)
+    note = (
+        f"{heard.received:,} deliveries of {heard.sent:,} events: lost {heard.lost}, doubled {heard.duplicated}, "
+        f"out of order {heard.out_of_order}; a swap took {median(took) * 1e3:.0f} ms, "
+        f"the longest {took[-1] * 1e3:.0f} ms"
+    )
+    measure = f"{len(swaps)} swaps in a row under load: deliveries that are right"
+    return Row(measure, "all that are owed = 1", INFORMATION if quick else 1.0, 1 - wrong / heard.owed, note)
+
+
+def _slower(delays: Path, swaps: Sequence[tuple[float, float]], quick: bool) -> Row:
+    sent, took = _read(delays)
+    begins = [begun for begun, _ in swaps]
+    before, during, later = list[float](), list[float](), list[float]()
+    for at, delay in zip(sent, took, strict=True):
+        place = bisect_right(begins, at) - 1
+        if place < 0:
+            before.append(delay)
+        elif at <= swaps[place][1]:
+            during.append(delay)
+        elif at > swaps[-1][1]:
+            later.append(delay)
+    halves = [median(each) * 1e3 for each in (before, during, later)]
+    note = "p50 before {:.2f} ms, during {:.2f} ms, after {:.2f} ms".format(*halves)
+    note += f" ({len(during):,} deliveries were sent during a swap)"
+    measure = f"p50 delay while a swap is under way (at most {SLOWER_MAX:g} times)"
+    ratio = max(halves[0], halves[2]) / halves[1]
+    return Row(measure, "worse of before and after = 1", INFORMATION if quick else 1 / SLOWER_MAX, ratio, note)
+
+
+def _read(delays: Path) -> tuple[array[float], array[float]]:
+    both = array("d")
+    both.frombytes(delays.read_bytes())
+    return both[0::2], both[1::2]
+
+
+# --- one swap by itself
+
+
+async def _alone(size: _Size, directory: Path, quick: bool) -> list[Row]:
+    async with _network(directory) as net, _patterns(net):
+        took = sorted([await _one(net) for _ in range(size.alone)])
+    trace = directory / "trace"
+    async with _network(directory, str(trace)) as net, _patterns(net):
+        steps = []
+        for _ in range(min(size.alone, TRACED_SWAPS)):
+            begun = time.time()
+            step, _, _ = await net.swap()
+            await asyncio.sleep(REST_S)
+            steps.append((begun, step))
+        steps.append((time.time(), Step("", "", "")))  # what comes later is the end of the clients
+    note = f"median {median(took) * 1e3:.1f} ms, the longest of {len(took)} {took[-1] * 1e3:.1f} ms"
+    measure = f"one swap, {PATTERNS:,} patterns in the tables, request to answer"
+    bar = INFORMATION if quick else 1.0
+    return [
+        Row(measure, f"{SWAP_MS_MAX:g} ms = 1", bar, SWAP_MS_MAX / 1e3 / median(took), note),
+        _touched(trace, steps, quick),
+    ]
+
+
+async def _one(net: _Net) -> float:
+    _, begun, ended = await net.swap()
+    await asyncio.sleep(REST_S)
+    return ended - begun
+
+
+@asynccontextmanager
+async def _patterns(net: _Net) -> AsyncIterator[None]:
+    """A client at each broker wants its share of the patterns, and every table knows of all."""
+    share = PATTERNS // BROKERS
+    async with AsyncExitStack() as stack:
+        for broker in net.network.state.brokers:
+            client = await stack.enter_async_context(connect(*parse_address(broker.mqtt)))
+            topics = [f"alone/{broker.name}/{number}" for number in range(share)]
+            await stack.enter_async_context(client.subscribe(*topics))
+        while not await _all_known(net):  # noqa: ASYNC110  the brokers decide
+            await asyncio.sleep(REST_S)
+        yield
+
+
+async def _all_known(net: _Net) -> bool:
+    for broker in net.network.state.brokers:
+        table = (await net.http.get(broker.admin + "/table")).json()
+        if len(table["entries"]) < PATTERNS:
+            return False
+    return True
+
+
+def _touched(trace: Path, steps: Sequence[tuple[float, Step]], quick: bool) -> Row:
+    """The most brokers that one swap has made change or say anything about the tree or the routes."""
+    begins = [begun for begun, _ in steps]
+    touched: list[set[str]] = [set() for _ in steps]
+    for record in read_trace(trace):
+        place = bisect_right(begins, record.time) - 1
+        if place >= 0 and record.kind in _TOUCHES:
+            touched[place].add(record.node)
+    touched.pop()
+    strangers = [found - set(step) for found, (_, step) in zip(touched, steps, strict=False)]
+    most = max(map(len, touched))
+    note = f"{len(touched)} swaps by the trace; brokers besides the three: {sum(map(len, strangers))}"
+    return Row("brokers that one swap touches", "3 = 1", INFORMATION if quick else 1.0, len(Step._fields) / most, note)

@@ -427,21 +427,14 @@ class Broker:
 
     def table(self) -> dict[str, Any]:
         """What this broker knows, for operators: plain values only."""
-        table, tree = self.routing.table, self.overlay.neighbours()
-        links = {
-            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}
-            for name, link in sorted(self.links.of.items())
-        }
+        table = self.routing.table
         return {
             "broker": self.name,
             "routing": self.options.routing,
             "covering": self.options.covering,
             "ready": self.gate.open and all(link.greeted for link in self.links.of.values()),
             "waiting_for": self.gate.waiting_for,
-            "wanted_links": {each.peer: each.last for each in self.overlay.joins.wanted.values()},
-            "neighbours": {name: shown for name, shown in links.items() if name in tree},
-            "other_links": {name: shown for name, shown in links.items() if name not in tree},
-            "changes": self.overlay.changes(),
+            **self.overlay.table(),
             "clients": sorted(self._clients),
             "entries": [
                 {"kind": kind, "hop": name, "topic": pattern.topic, "selector": pattern.selector}

@@ -312,6 +312,20 @@ class Overlay:
         while self.joins.turned_down:
             yield TurnedDown(self.joins.turned_down.pop())
 
+    def table(self) -> dict[str, Any]:
+        """The links, in the tree and outside of it, for operators: plain values only."""
+        tree = self.neighbours()
+        links = {
+            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}
+            for name, link in sorted(self.links.of.items())
+        }
+        return {
+            "wanted_links": {each.peer: each.last for each in self.joins.wanted.values()},
+            "neighbours": {name: shown for name, shown in links.items() if name in tree},
+            "other_links": {name: shown for name, shown in links.items() if name not in tree},
+            "changes": self.changes(),
+        }
+
     def changes(self) -> dict[str, Any]:
         """What is under way, what waits to be tried, and what was, for operators: plain values only."""
         waiting = [

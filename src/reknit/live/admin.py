@@ -122,7 +122,7 @@ class _Admin:
         return Json({**about, "neighbours": driver.neighbours(), "waiting_for": driver.waiting()})
 
     async def table(self, request: Request) -> Response:
-        return Json({"name": self._about.name, **self._driver.table()})
+        return Json({"name": self._about.name, **self._driver.broker.table(), "changes": self._changes()})
 
     async def counters(self, request: Request) -> Response:
         return Json(self._driver.count())
@@ -140,7 +140,7 @@ class _Admin:
         return await self._answer(self._driver.remove_link(request.path_params["peer"]))
 
     async def changes(self, request: Request) -> Response:
-        return Json({"name": self._about.name, **self._driver.changes()})
+        return Json({"name": self._about.name, **self._changes()})
 
     async def change(self, request: Request) -> Response:
         try:
@@ -152,6 +152,15 @@ class _Admin:
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         return await self._answer(self._driver.swap_link(wanted.middle, wanted.goal, wanted.of))
+
+    def _changes(self) -> dict[str, Any]:
+        """Those that this broker takes or took part in, with their times in seconds since 1970."""
+        said = self._driver.broker.overlay.changes()
+        for each in (said["under_way"], *said["waiting"], *said["history"]):
+            for key in ("since", "begun", "ended"):
+                if each is not None and each.get(key) is not None:
+                    each[key] += self._driver.wall_offset
+        return said
 
     async def _answer(self, outcome: Awaitable[Reply]) -> Response:
         try:

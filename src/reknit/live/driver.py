@@ -134,7 +134,7 @@ class Driver:
         self._memory = memory
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
-        self._wall_offset = max(wall() - clock() for _ in range(5))
+        self.wall_offset = max(wall() - clock() for _ in range(5))
         self._conns = itertools.count(1)
         self._requests = itertools.count(1)
         self._replies: dict[int, asyncio.Future[Reply]] = {}
@@ -290,18 +290,6 @@ class Driver:
             if name in tree
         }
 
-    def table(self) -> dict[str, Any]:
-        return {**self.broker.table(), "changes": self.changes()}
-
-    def changes(self) -> dict[str, Any]:
-        """The changes of the tree that this broker takes or took part in, in seconds since 1970."""
-        said = self.broker.overlay.changes()
-        for each in (said["under_way"], *said["waiting"], *said["history"]):
-            for key in ("since", "begun", "ended"):
-                if each is not None and each.get(key) is not None:
-                    each[key] += self._wall_offset
-        return said
-
     def waiting(self) -> dict[str, str]:
         """Those that this broker is to be linked with and is not, and what went wrong with each last."""
         refused = [each.peer for each in self.broker.overlay.joins.wanted.values() if each.refused]
@@ -402,7 +390,7 @@ class Driver:
         for each in seen:
             if isinstance(each, Record) and each.kind in NEWS:
                 self.journal.note(each)
-            each.time += self._wall_offset
+            each.time += self.wall_offset
         if self._trace is not None:
             self._trace.append(seen)
 

@@ -180,23 +180,21 @@ class Link:
 
     def send(self, message: Message, custody: Custody | None = None) -> int:
         """The message's bytes. ``custody``: what it passes on; its frame holds it, as one with events does."""
-        size = len(encode(message))
+        self._append(message, len(encode(message)))
+        if custody is not None:
+            self._hold(custody)
+
+    def _append(self, message: Message, size: int) -> None:
         if self._fresh_size + size > self.options.frame_bytes_target:
             self.flush()
         self._fresh.append(message)
         self._fresh_events = None
         self._fresh_size += size
-        if custody is not None:
-            self._hold(custody)
         return size
 
     def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
         """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""
-        if self._fresh_size + size > self.options.frame_bytes_target:
-            self.flush()
-        self._fresh.append(steered)
-        self._fresh_events = None
-        self._fresh_size += size
+        self._append(steered, size)
         for custody in custodies:
             self._hold(custody)
 

@@ -179,10 +179,12 @@ class Link:
     # --- outgoing
 
     def send(self, message: Message, custody: Custody | None = None) -> int:
-        """The message's bytes. ``custody``: what it passes on; its frame holds it, as one with events does."""
-        self._append(message, len(encode(message)))
+        """Its size. ``custody``: what the message passes on; its frame holds it, as one with events does."""
+        size = len(encode(message))
+        self._append(message, size)
         if custody is not None:
             self._hold(custody)
+        return size
 
     def _append(self, message: Message, size: int) -> None:
         if self._fresh_size + size > self.options.frame_bytes_target:
@@ -190,7 +192,6 @@ class Link:
         self._fresh.append(message)
         self._fresh_events = None
         self._fresh_size += size
-        return size
 
     def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
         """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""

@@ -322,6 +322,7 @@ def never_acknowledge_what_is_settled(patch: Patch) -> None:
 # --- the overlay
 
 
+@near(2)  # the first in which nobody else sees it
 @only("tree")
 @plant
 def join_without_a_search(patch: Patch) -> None:

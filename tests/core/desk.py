@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any, TypeVar
 
+import msgspec
+
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
     Accepted,
@@ -14,17 +16,20 @@ from reknit.core.io import (
     Due,
     Effect,
     Input,
+    LinkAppeared,
+    LinkVanished,
     Observe,
     Publish,
     Received,
     Send,
     Subscribe,
+    Substitute,
 )
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind, Record
 from reknit.wire.codec import VERSION, decode, encode
-from reknit.wire.messages import Ack, Data, Frame, Hello, Message, Snapshot, Wave
+from reknit.wire.messages import Ack, Change, Data, Frame, Hello, Message, Snapshot, Wave
 
 __all__ = ["Desk", "FarEnd", "event", "pattern"]
 
@@ -46,7 +51,7 @@ class Desk:
         self, *neighbours: str, name: str = "b", dials: dict[str, str] | None = None, seed: int = 1, **options: Any
     ) -> None:
         self.now = 0.0
-        self.options = BrokerOptions(**{"observe": True, "founded": True, **options})
+        self.options = msgspec.convert({"observe": True, "founded": True, **options}, BrokerOptions)
         known = dict.fromkeys(neighbours, "") | (dials or {})
         self.broker = Broker(name, 1, self.options, random.Random(seed), known, f"{name}:1")
         self.effects: list[Effect] = []
@@ -81,6 +86,23 @@ class Desk:
 
     def publish(self, *events: Event) -> None:
         self.give(Publish("publisher", events))
+
+    def vanish(self, peer: str, change: Change) -> None:
+        self.give(LinkVanished(peer, change.strategy, change.id))
+
+    def appear(self, peer: str, change: Change) -> None:
+        """A new link, which the other end dials."""
+        self.give(LinkAppeared(peer, "", change))
+
+    def substitute(self, change: Change) -> None:
+        self.give(Substitute(change))
+
+    def routes(self) -> list[tuple[str, str]]:
+        """What the table holds for brokers."""
+        table = self.broker.routing.table
+        return sorted(
+            (name, str(each)) for kind, name in table.hops() if kind == "broker" for each in table.of((kind, name))
+        )
 
     def far_end(self, name: str, conn: int) -> FarEnd:
         return FarEnd(self, name, conn)

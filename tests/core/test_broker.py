@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
     Attach,
-    Close,
     Deliver,
     Detach,
     Dial,
@@ -263,21 +262,6 @@ def test_the_same_inputs_have_the_same_effects() -> None:
 
     assert story(1) == story(1)
     assert story(1) != story(2)  # session numbers are drawn
-
-
-def test_a_table_is_plain_values_for_operators() -> None:
-    desk = Desk("n")
-    far = desk.linked("n", 1, pattern("a", "x > 1"))
-    desk.client("ann", B)
-    far.ack()
-    table = desk.broker.table()
-    assert table["entries"] == [
-        {"kind": "broker", "hop": "n", "topic": "a", "selector": "x > 1"},
-        {"kind": "client", "hop": "ann", "topic": "b", "selector": ""},
-    ]
-    assert table["neighbours"] == {"n": {"up": True, "outbox_bytes": 0, "dropped": 0}}
-    assert (table["broker"], table["routing"], table["covering"]) == ("b", "subscription-forwarding", False)
-    assert not desk.all(Close)
 
 
 def test_an_event_is_stamped_by_the_broker_that_accepts_it() -> None:

@@ -20,15 +20,26 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire.codec import VERSION, decode, encode
 from reknit.wire.messages import (
+    Abort,
     Ack,
+    AskHeld,
+    Change,
+    Commit,
+    Ctrl,
     Data,
+    Done,
     Events,
     Farewell,
+    Flush,
     Frame,
+    Held,
     Hello,
     Known,
     Leave,
     Message,
+    Prepare,
+    Prepared,
+    Rec,
     Refuse,
     Release,
     Seek,
@@ -130,12 +141,34 @@ class Hostile:
             return Refuse("no", rng.random() < 0.5, rng.random() < 0.5)
         return self._hello()
 
+    def _change_message(self, wishes: list[Pattern]) -> Message:
+        rng = self.rng
+        path = rng.sample(["b", "good", "evil", "e1", "e2", "zz"], rng.randint(3, 6))
+        id_, strategy = (
+            rng.choice(("b.1:1", "b.1:2", "x")),
+            rng.choice(("path", "path-batched", "deferred", "strawman", "")),
+        )
+        change = Change(id_, strategy, path, rng.randrange(len(path) - 1))
+        return rng.choice(
+            (
+                Prepare(change, rng.choice(("", "e:1")), rng.random() < 0.5),
+                Prepared(id_, rng.choice(("", "no")), rng.random() < 0.5),
+                Commit(change),
+                Rec(change, wishes[:2], wishes[1:], rng.choice((b"", b"digest")), rng.random() < 0.7),
+                Flush(change),
+                Held(id_, wishes, rng.random() < 0.5),
+                rng.choice((Abort, Ctrl, AskHeld, Done))(id_),
+            )
+        )
+
     def _message(self) -> Message:
         rng = self.rng
         wishes = [
             rng.choice((pattern("#"), pattern("a", "x > 1"), pattern(f"t/{rng.randrange(50)}"))) for _ in range(4)
         ]
         seq = rng.choice((1, 2, 3, 2**63 - 1))
+        if rng.random() < 0.3:
+            return self._change_message(wishes)
         return rng.choice(
             (
                 Events([event("a", seq, f"evil.{rng.randrange(9)}"), event("spam/ham", seq, "evil.0")]),

@@ -7,17 +7,21 @@ the real codec in the simulator, with one latency and one seed, so a story can o
 Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a lone broker
 ``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``;
 ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
-direction); ``swap MOVER MIDDLE GOAL``; ``heal``; ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover
-BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
+direction); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link
+goes and another comes by themselves; ``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD
+TAIL`` (as planned); ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
+command has a second to unfold, unless it ends with ``&``.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.io import Effect, Input, Observe, Received, Reply, Send
+from reknit.core.overlay.change import make_change
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
@@ -165,12 +169,39 @@ def _step(message: wire.Message) -> str:
             return f"Side of the {'mover' if mover else 'middle'}: {wishes}"
         case wire.Close(from_mover=from_mover):
             return "Close from the " + ("mover" if from_mover else "middle") + _torn(message)
+        case _ if isinstance(message, get_args(wire.ChangeMessage)):
+            return _change_message(message)
         case _:
             return type(message).__name__ + _torn(message)
 
 
 def _torn(message: wire.Message) -> str:
     return " (torn)" if getattr(message, "torn", False) else ""
+
+
+def _change_message(message: wire.Message) -> str:
+    match message:
+        case wire.Prepare(change=change):
+            return f"Prepare {_change(change)}"
+        case wire.Commit(change=change):
+            return f"Commit {_change(change)}"
+        case wire.Rec(change=change, add=add, delete=delete, digest=digest):
+            short = ", a digest" if digest else ""
+            return f"Rec of {change.id}: add {_patterns(add)}; delete {_patterns(delete)}{short}"
+        case wire.Flush(change=change):
+            return f"Flush of {change.id}"
+        case wire.Prepared(id=id_, error=error):
+            return f"Prepared for {id_}" + (f": {error}" if error else "")
+        case wire.Held(id=id_, patterns=patterns):
+            return f"Held for {id_}: {_patterns(patterns)}"
+        case wire.Abort(id=id_) | wire.Ctrl(id=id_) | wire.AskHeld(id=id_) | wire.Done(id=id_):
+            return f"{type(message).__name__} of {id_}"
+    raise ValueError(f"nobody can tell {message}")
+
+
+def _change(change: wire.Change) -> str:
+    head, tail = change.path[: change.near + 1], change.path[change.near + 1 :]
+    return f"{change.id} by {change.strategy}: {' - '.join(head)} = {' - '.join(tail)}"
 
 
 # --- commands
@@ -217,6 +248,10 @@ def _publish(cluster: _Told, broker: str, client: str, topic: str, *pairs: str) 
     cluster.publish(broker, client, Event(topic, b"", dict(attributes)))
 
 
+def _made(id_: str, strategy: str, head: str, tail: str) -> wire.Change:
+    return make_change(id_, strategy, head.split(","), tail.split(","))
+
+
 _DEEDS: dict[str, Callable[..., object]] = {
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
@@ -228,6 +263,10 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
     "cut": lambda cluster, one, other: cluster.network.cut(one, other),
     "heal": lambda cluster: cluster.network.heal(),
+    "vanish": lambda cluster, *words: cluster.vanish(_made(*words)),
+    "appear": lambda cluster, *words: cluster.appear(_made(*words)),
+    "substitute": lambda cluster, *words: cluster.substitute(_made(*words)),
+    "replace": lambda cluster, strategy, head, tail: cluster.replace_link(strategy, head.split(","), tail.split(",")),
     "crash": Cluster.crash,
     "start": Cluster.start,
     "pause": Cluster.pause,

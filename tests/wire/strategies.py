@@ -35,16 +35,34 @@ events = st.builds(
     seq=st.integers(1, INTEGER_MAX),
 )
 wishes = st.lists(patterns, max_size=4)
+entries = st.lists(st.tuples(names, wishes), max_size=3)
+stamps = st.just([]) | st.lists(numbers, min_size=9, max_size=9)
+changes = st.builds(wire.Change, names, names, st.just(["b1", "b2", "b3"]), st.integers(0, 1))
 messages: st.SearchStrategy[wire.Message] = st.one_of(
     st.builds(wire.Events, st.lists(events, max_size=3)),
     st.builds(wire.Sub, wishes),
     st.builds(wire.Unsub, wishes),
     st.builds(wire.Known, names, wishes, wishes),
-    st.builds(wire.Snapshot, st.lists(st.tuples(names, wishes), max_size=3), st.booleans()),
+    st.builds(wire.Snapshot, entries, st.booleans()),
     st.builds(wire.Leave),
     st.builds(wire.Seek, waves, names, st.lists(names, max_size=4)),
     st.builds(wire.Sought, waves, st.lists(names, max_size=4), texts),
     st.builds(wire.Release, waves),
+    st.builds(wire.Steered, numbers, st.sampled_from(wire.Mode), stamps, st.lists(events, max_size=3)),
+    st.builds(wire.Lock, waves, names, names, names),
+    st.builds(wire.LockNack, waves, texts, st.booleans()),
+    st.builds(wire.Side, waves, st.booleans(), entries),
+    st.builds(wire.Close, waves, st.booleans(), st.booleans()),
+    *(st.builds(kind, waves, st.booleans()) for kind in (wire.LockAck, wire.Swap, wire.Open)),
+    *(st.builds(kind, waves) for kind in (wire.Unlock, wire.Seated, wire.Ask)),
+    st.builds(wire.Resent),
+    st.builds(wire.Prepare, changes, names, st.booleans()),
+    st.builds(wire.Prepared, names, texts, st.booleans()),
+    st.builds(wire.Commit, changes),
+    st.builds(wire.Rec, changes, wishes, wishes, st.binary(max_size=20), st.booleans()),
+    st.builds(wire.Flush, changes),
+    st.builds(wire.Held, names, wishes, st.booleans()),
+    *(st.builds(kind, names) for kind in (wire.Abort, wire.Ctrl, wire.AskHeld, wire.Done)),
 )
 frames: st.SearchStrategy[wire.Frame] = st.one_of(
     st.builds(wire.Hello, numbers, texts, names, names, numbers, numbers, numbers, st.booleans(), st.none() | waves),
@@ -55,6 +73,7 @@ frames: st.SearchStrategy[wire.Frame] = st.one_of(
 )
 
 _A, _B = Pattern.parse("a/+", "x > 3"), Pattern.parse("b/#")
+_CHANGE = wire.Change("b1.1:1", "path", ["b1", "b2", "b3", "b4"], 1)
 _EVENT = Event("a/b", b"p", {"x": 4, "f": 1.5}, (("k", "v"),), {"d": True}, 1, "text/plain", "b1.1", 7)
 MESSAGES: list[wire.Message] = [
     wire.Events([_EVENT, Event("b", source="b1.1", seq=8)]),
@@ -68,6 +87,30 @@ MESSAGES: list[wire.Message] = [
     wire.Sought(("b1", 3), ["b1", "b2", "b9"], ""),
     wire.Sought(("b1", 3), [], "busy"),
     wire.Release(("b1", 3)),
+    wire.Steered(2**48, wire.Mode.FLOOD, [0, 1, 2, 3, 4, 5, 6, 7, 8], [_EVENT]),
+    wire.Steered(2**48, wire.Mode.VIA, [], [_EVENT]),
+    wire.Lock(("b1", 2**48), "b2", "b3", "host:1"),
+    wire.LockAck(("b1", 2**48), False),
+    wire.LockNack(("b1", 2**48), "busy", True),
+    wire.Unlock(("b1", 2**48)),
+    wire.Side(("b1", 2**48), True, [("b3", [_A]), ("", [_B])]),
+    wire.Swap(("b1", 2**48), True),
+    wire.Open(("b1", 2**48), False),
+    wire.Close(("b1", 2**48), True, False),
+    wire.Seated(("b1", 2**48)),
+    wire.Ask(("b1", 2**48)),
+    wire.Resent(),
+    wire.Prepare(_CHANGE, "host:3", False),
+    wire.Prepared("b1.1:1", "busy", True),
+    wire.Abort("b1.1:1"),
+    wire.Commit(_CHANGE),
+    wire.Rec(_CHANGE, [_A], [_B], b"", True),
+    wire.Rec(_CHANGE, [], [], b"0123456789abcdef", True),
+    wire.Ctrl("b1.1:1"),
+    wire.Flush(_CHANGE),
+    wire.AskHeld("b1.1:1"),
+    wire.Held("b1.1:1", [_A], True),
+    wire.Done("b1.1:1"),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire import codec
 from reknit.wire.codec import (
+    DIGEST_BYTES_MAX,
     FRAME_BYTES_MAX,
     NAME_CHARS_MAX,
     PATH_BROKERS_MAX,
@@ -19,14 +22,25 @@ from reknit.wire.codec import (
     encode,
 )
 from reknit.wire.messages import (
+    Abort,
     Ack,
+    AskHeld,
+    Change,
+    Commit,
+    Ctrl,
     Data,
+    Done,
     Events,
     Farewell,
+    Flush,
     Frame,
+    Held,
     Hello,
     Known,
     Message,
+    Prepare,
+    Prepared,
+    Rec,
     Refuse,
     Release,
     Seek,
@@ -55,8 +69,7 @@ def test_there_is_an_example_of_each_kind() -> None:
     kinds = {type(frame) for frame in EXAMPLES} | {
         type(message) for frame in EXAMPLES if isinstance(frame, Data) for message in frame.messages
     }
-    named = {getattr(codec, name, None) or name for name in ("Ack", "Leave")}
-    assert len(kinds) == 5 + 9, named
+    assert kinds == {*get_args(Frame), *get_args(Message)}
 
 
 def test_an_old_frame_can_be_read_for_ever() -> None:
@@ -69,6 +82,10 @@ def test_an_old_frame_can_be_read_for_ever() -> None:
 
 def _data(message: Message) -> Data:
     return Data(1, 1, 0, 0, [message])
+
+
+def _change(**fields: Any) -> Change:
+    return Change(**{"id": "c", "strategy": "path", "path": ["b1", "b2", "b3"], "near": 1, **fields})
 
 
 LONG = "n" * (NAME_CHARS_MAX + 1)
@@ -104,6 +121,24 @@ LONG = "n" * (NAME_CHARS_MAX + 1)
         _data(Sought(("b", 1), ["b"] * (PATH_BROKERS_MAX + 1), "")),
         _data(Sought(("b", 1), [], "x" * (TEXT_CHARS_MAX + 1))),
         _data(Release((LONG, 1))),
+        _data(Prepare(_change(id=LONG), "", False)),
+        _data(Prepare(_change(strategy=LONG), "", False)),
+        _data(Prepare(_change(), LONG, False)),
+        _data(Prepare(_change(path=["b1", "b2"]), "", False)),  # nothing to replace
+        _data(Prepare(_change(path=["b1", "b2", "b1"]), "", False)),
+        _data(Prepare(_change(path=["b1", "b2", LONG]), "", False)),
+        _data(Prepare(_change(near=-1), "", False)),
+        _data(Prepare(_change(near=2), "", False)),
+        _data(Prepared(LONG, "", False)),
+        _data(Prepared("c", "x" * (TEXT_CHARS_MAX + 1), False)),
+        _data(Commit(_change(near=2))),
+        _data(Flush(_change(near=2))),
+        _data(Rec(_change(near=2), [], [], b"", True)),
+        _data(Rec(_change(), [Pattern("#a")], [], b"", True)),
+        _data(Rec(_change(), [], [Pattern("#a")], b"", True)),
+        _data(Rec(_change(), [], [], b"x" * (DIGEST_BYTES_MAX + 1), True)),
+        _data(Held("c", [Pattern("#a")], True)),
+        *(_data(kind(LONG)) for kind in (Abort, Ctrl, AskHeld, Done)),
         Hello(1, "flooding", LONG, "", 1, 0, 0, True, None),
         Hello(1, "flooding", "b", LONG, 1, 0, 0, True, None),
         Hello(1, "flooding", "b", "", 1, 0, 0, True, (LONG, 1)),

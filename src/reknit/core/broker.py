@@ -13,8 +13,6 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from reknit.core.io import (
     Accepted,
     AddLink,
@@ -38,12 +36,14 @@ from reknit.core.io import (
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import settle
 from reknit.core.links.links import LinkEvent, Links
-from reknit.core.links.options import LinkOptions
+from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import (
     Arrived,
     Bypassed,
+    Left,
     Linked,
     Merged,
+    Outside,
     OverlayEvent,
     Paused,
     Renamed,
@@ -55,41 +55,20 @@ from reknit.core.overlay.events import (
     TurnedDown,
     Unlinked,
 )
-from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.replacing import CHANGE_MESSAGES, REPLACEMENTS, Replacing
+from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
-from reknit.core.routing.strategies import RoutingName, make_routing
+from reknit.core.routing.strategies import make_routing
+from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import client
 from reknit.core.turn import Turn
+from reknit.core.view import view
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Snapshot
+from reknit.wire.messages import Events, Message, Snapshot, Unsub
 
 __all__ = ["Broker", "BrokerOptions"]
-
-
-class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    routing: RoutingName = "subscription-forwarding"
-    covering: bool = False
-    """Tell a neighbour only of patterns that no other covers (subscription-forwarding)."""
-
-    observe: bool = False
-    """Report what is seen, for the trace."""
-
-    founded: bool = False
-    """The neighbours given at the start are links of a network that was checked as a whole; no search for cycles."""
-
-    gate_s_max: float = 10.0
-    """How long a broker that begins waits for its neighbours' tables; then it routes without the missing ones."""
-
-    held_events_max: int = 100_000
-    """Events that may wait for that. Beyond it they are dropped, and each drop is seen in the trace."""
-
-    sources_max: int = 4_096
-    """Sources whose last event is remembered, as the guard against copies."""
-
-    links: LinkOptions = LinkOptions()
-    overlay: OverlayOptions = OverlayOptions()
 
 
 _NOBODY = Custody(None, 0, [])
@@ -126,6 +105,11 @@ class Broker:
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
         self.overlay.swaps.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
+        edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
+        times = (options.changes, options.overlay)
+        self.replacing = Replacing(
+            self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
+        )
         hidden = self.overlay.swaps.hidden()
         expected = [name for name in (*founded, *wanted) if name not in hidden]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
@@ -152,6 +136,7 @@ class Broker:
             SwapLink: lambda each: self._on_overlay_events(
                 self.overlay.swap(each.middle, each.goal, each.request, each.of)
             ),
+            **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
         }
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
@@ -174,7 +159,7 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         at = self.links.deadline()
-        for other in (self.overlay.deadline(), self.gate.deadline()):
+        for other in (self.overlay.deadline(), self.replacing.deadline(), self.gate.deadline()):
             if other is not None and (at is None or other < at):
                 at = other
         return at
@@ -323,17 +308,26 @@ class Broker:
                     for message in event.messages:
                         self._on_message(message, event)
                 case Linked(peer=peer):
+                    self.replacing.met(peer)
                     self.routing.begin_session(peer)
                     self._tell(peer)
                 case TurnedDown(peer=peer):
                     self._heard(peer)
                 case Replayed(peer=peer):
                     self._replayed(peer)
-                case Unlinked(peer=peer):
+                case Unlinked(peer=peer, keep=keep):
                     self._untold.pop(peer, None)
                     self.routing.begin_session(peer)
-                    self.routing.forget(peer)
+                    if keep:
+                        self.routing.tell_no_more(peer)
+                    else:
+                        self.routing.forget(peer)
                     self._heard(peer)
+                    self.replacing.unlinked(peer, keep)
+                case Left(peer=peer, heard=heard):
+                    self._on_overlay_events(self.replacing.left(peer, heard))
+                case Outside(event=about):
+                    self._on_overlay_events(self.replacing.on_link_event(about))
                 case _:
                     self._on_regrouped(event)
 
@@ -371,9 +365,10 @@ class Broker:
         if isinstance(message, Events):
             for event in message.events:
                 self._take(event, arrived)
+        elif isinstance(message, CHANGE_MESSAGES):
+            self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
-            if isinstance(message, Snapshot):  # what was kept for us stands before it
-                self._replayed(peer)
+            self._on_message_from_outside(peer, message)
         elif isinstance(message, Snapshot):
             self.routing.beside = self.overlay.swaps.yields_to(peer)
             if self.routing.receive_snapshot(peer, message):
@@ -382,6 +377,21 @@ class Broker:
                     self._heard(peer)
         else:
             self.routing.beside = self.overlay.swaps.yields_to(peer)
+            if isinstance(message, Unsub):
+                message = Unsub(self.replacing.admitted(peer, message.patterns))
+            self.routing.receive(peer, message)
+
+    def _on_message_from_outside(self, peer: str, message: Message) -> None:
+        """What a neighbour that is being left wants does not matter any more; what a new one wants, does already."""
+        if not self.replacing.new_links.awaits(peer):
+            if isinstance(message, Snapshot):  # what was kept for us stands before it
+                self._replayed(peer)
+            return
+        self.routing.beside = ""
+        if isinstance(message, Snapshot):
+            self._on_overlay_events(self.replacing.takes_plainly(peer))
+            self.routing.receive_snapshot(peer, message)
+        else:
             self.routing.receive(peer, message)
 
     def _tell(self, peer: str) -> None:
@@ -421,26 +431,18 @@ class Broker:
         if self.gate.due(self.turn.now):
             self._tell_untold()
         self._on_overlay_events(self.overlay.due())
+        self._on_overlay_events(self.replacing.due())
         self.links.due()
 
     # --- looking in
 
     def table(self) -> dict[str, Any]:
         """What this broker knows, for operators: plain values only."""
-        table = self.routing.table
         return {
             "broker": self.name,
             "routing": self.options.routing,
             "covering": self.options.covering,
-            "ready": self.gate.open and all(link.greeted for link in self.links.of.values()),
-            "waiting_for": self.gate.waiting_for,
-            **self.overlay.table(),
             "clients": sorted(self._clients),
-            "entries": [
-                {"kind": kind, "hop": name, "topic": pattern.topic, "selector": pattern.selector}
-                for kind, name in sorted(table.hops())
-                for pattern in sorted(table.of((kind, name)))
-            ],
-            "malformed_frames": self.links.malformed,
             "unrouted": self.unrouted,
+            **view(self.gate, self.overlay, self.routing.table),
         }

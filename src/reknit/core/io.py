@@ -16,6 +16,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.passage import Seen, expand
 from reknit.trace.records import Record
+from reknit.wire.messages import Change
 
 __all__ = [
     "Accepted",
@@ -31,16 +32,21 @@ __all__ = [
     "Due",
     "Effect",
     "Input",
+    "LinkAppeared",
+    "LinkVanished",
     "Lost",
     "Match",
     "Observe",
+    "Operation",
     "Publish",
     "Received",
     "Remember",
     "RemoveLink",
+    "Replace",
     "Reply",
     "Send",
     "Subscribe",
+    "Substitute",
     "SwapLink",
     "Unsubscribe",
 ]
@@ -146,8 +152,49 @@ class SwapLink(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
 
+class Replace(msgspec.Struct, frozen=True, gc=False):
+    """Replace the link between the first broker of ``head``, this one, and the last of ``tail``.
+
+    ``head`` leads to the near end of the new link and ``tail`` from its far end, which is found at ``address``; both
+    with their ends. A ``Reply`` with the same ``request`` says how it went.
+    """
+
+    strategy: str
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    address: str
+    request: int
+
+
+# --- inputs: links that come and go by themselves; whoever gives these has seen to it that the overlay stays a tree,
+# and that nobody on the way from one end of the lost link to the other takes part in a swap
+
+
+class LinkVanished(msgspec.Struct, frozen=True, gc=False):
+    """The link to ``peer`` is gone, with all that was in flight; another is to come in its place. For both ends."""
+
+    peer: str
+    strategy: str
+    change: str
+
+
+class LinkAppeared(msgspec.Struct, frozen=True, gc=False):
+    """There is a new link to ``peer``, which is to be dialled if there is an address. For both ends."""
+
+    peer: str
+    address: str
+    change: Change
+
+
+class Substitute(msgspec.Struct, frozen=True, gc=False):
+    """The link that has vanished is replaced by one that has appeared. For the first broker of the path."""
+
+    change: Change
+
+
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | AddLink | RemoveLink | SwapLink
+Operation: TypeAlias = AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute
+Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation
 
 # --- effects
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -22,13 +22,17 @@ from reknit.core.io import (
     Due,
     Effect,
     Input,
+    LinkAppeared,
+    LinkVanished,
     Observe,
     Publish,
     Remember,
     RemoveLink,
+    Replace,
     Reply,
     Send,
     Subscribe,
+    Substitute,
     SwapLink,
     Unsubscribe,
 )
@@ -37,6 +41,7 @@ from reknit.model.pattern import Pattern
 from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
 from reknit.trace.records import Kind, Record
+from reknit.wire.messages import Change
 
 __all__ = ["Cluster", "Node", "Reaction", "Runaway"]
 
@@ -212,6 +217,29 @@ class Cluster:
         self.give(mover, SwapLink(middle, goal, self._requests))
         return self._requests
 
+    def replace_link(self, strategy: str, head: Sequence[str], tail: Sequence[str]) -> int:
+        """The link between the first of ``head`` and the last of ``tail``, by one between the others, as planned."""
+        self._requests += 1
+        self.give(head[0], Replace(strategy, tuple(head), tuple(tail), tail[0], self._requests))
+        return self._requests
+
+    # --- links that come and go by themselves
+
+    def vanish(self, change: Change) -> None:
+        """The old link of ``change`` is gone at both ends, and what was in flight with it."""
+        first, last = change.path[0], change.path[-1]
+        self.give(first, LinkVanished(last, change.strategy, change.id))
+        self.give(last, LinkVanished(first, change.strategy, change.id))
+
+    def appear(self, change: Change) -> None:
+        """The new link of ``change`` is there; the greater name dials."""
+        near, far = change.path[change.near : change.near + 2]
+        for one, other in ((near, far), (far, near)):
+            self.give(one, LinkAppeared(other, other if one > other else "", change))
+
+    def substitute(self, change: Change) -> None:
+        self.give(change.path[0], Substitute(change))
+
     # --- rest
 
     def is_calm(self) -> bool:
@@ -221,6 +249,8 @@ class Cluster:
     def _node_is_calm(self, node: Node) -> bool:
         broker = node.broker
         if broker is None or node.paused or not broker.gate.open or not broker.overlay.at_rest:
+            return False
+        if not broker.replacing.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

@@ -12,12 +12,20 @@ from reknit.model.event import INTEGER_MAX, Event, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
+    Abort,
     Ask,
+    AskHeld,
+    Change,
     Close,
+    Commit,
+    Ctrl,
     Data,
+    Done,
     Events,
     Farewell,
+    Flush,
     Frame,
+    Held,
     Hello,
     Known,
     Lock,
@@ -25,6 +33,9 @@ from reknit.wire.messages import (
     LockNack,
     Message,
     Open,
+    Prepare,
+    Prepared,
+    Rec,
     Refuse,
     Release,
     Seated,
@@ -40,6 +51,7 @@ from reknit.wire.messages import (
 )
 
 __all__ = [
+    "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
     "GREETING_BYTES_MAX",
     "NAME_CHARS_MAX",
@@ -65,6 +77,8 @@ NAME_CHARS_MAX = 256
 PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
 
+DIGEST_BYTES_MAX = 64
+"""What stands for a set of patterns."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
 
@@ -151,6 +165,42 @@ def _check_step(message: Message) -> None:
                 _check_patterns(patterns)
         case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id) | Ask(id=id):
             _check_names(id[0])
+        case _:
+            _check_change_message(message)
+
+
+def _check_change_message(message: Message) -> None:
+    """What is said when a link is replaced."""
+    match message:
+        case Prepare(change=change, address=address):
+            _check_change(change)
+            _check_names(address)
+        case Prepared(id=id_, error=error):
+            _check_names(id_)
+            _check_text(error)
+        case Abort(id=id_) | Ctrl(id=id_) | AskHeld(id=id_) | Done(id=id_):
+            _check_names(id_)
+        case Commit(change=change) | Flush(change=change):
+            _check_change(change)
+        case Rec(change=change, add=add, delete=delete, digest=digest):
+            _check_change(change)
+            _check_patterns(add)
+            _check_patterns(delete)
+            if len(digest) > DIGEST_BYTES_MAX:
+                raise BadFrame(f"a digest of {len(digest)} bytes, over the {DIGEST_BYTES_MAX} that are allowed")
+        case Held(id=id_, patterns=patterns):
+            _check_names(id_)
+            _check_patterns(patterns)
+
+
+def _check_change(change: Change) -> None:
+    """A path that makes sense: at least three brokers, each once, and the new link within."""
+    _check_names(change.id, change.strategy)
+    _check_path(change.path)
+    if len(change.path) < 3 or len(set(change.path)) < len(change.path):
+        raise BadFrame(f"a path over {len(change.path)} brokers on which links cannot be replaced")
+    if not 0 <= change.near < len(change.path) - 1:
+        raise BadFrame(f"a new link at place {change.near} of a path over {len(change.path)} brokers")
 
 
 def _check_event(event: Event) -> None:

@@ -64,9 +64,9 @@ class Link:
         self.greeted = False  # the far end has said who it is on this connection
         self.hello: Hello | None = None  # what it said
         self.leaving = False  # it is being given up: what is under way still goes through
-        self.tentative = False  # the far end may not know of it yet; it dials, we do not
-        self.session = 0
-        self.peer_incarnation = 0
+        self.tentative = False  # it is there, but does not belong to the tree yet
+        self.awaited = False  # the far end may not know of it yet; it dials, we do not
+        self.session = self.peer_incarnation = 0
         self.dropped = 0
         # outgoing
         self._fresh: list[Message] = []  # this turn's, not yet in a frame
@@ -157,7 +157,7 @@ class Link:
 
     def dial_later(self) -> None:
         """Both ends may know where; the greater name dials first, and the other seldom needs to."""
-        if self.address and not self.tentative:
+        if self.address and not self.awaited:
             patience = self.options.greeting_s_max if self.turn.node < self.peer else 0.0
             self.dial_at = self.turn.now + self._dial_wait + patience
 

@@ -105,18 +105,27 @@ class Links:
 
     # --- what the overlay asks for
 
-    def add(self, peer: str, address: str, quiet: bool = False) -> Link:
+    def add(self, peer: str, address: str, quiet: bool = False, tentative: bool = False) -> Link:
         """Make ``peer`` a neighbour; if there is an address, dial it until it answers.
 
-        ``quiet``: a link that belongs to no tree, not yet or not any more.
+        ``quiet``: a link that belongs to no tree, not yet or not any more; the next life has it too. ``tentative``: it
+        becomes one later (``activate``), and is not worth remembering before.
         """
         link = self.of[peer] = Link(self.turn, peer, address, self.options)
         self._former.pop(peer, None)
-        self.changed = True
+        link.tentative = tentative
         link.dial_later()
-        if not quiet:
+        if not tentative:
+            self.changed = True
+        if not tentative and not quiet:
             self.turn.tell(Kind.LINK_ADDED, peer=peer)
         return link
+
+    def activate(self, peer: str) -> None:
+        """The link belongs to the tree from now on."""
+        self.of[peer].tentative = False
+        self.changed = True
+        self.turn.tell(Kind.LINK_ADDED, peer=peer)
 
     def leave(self, peer: str) -> None:
         """``peer`` is to be forgotten by the next life of this broker; in this one, what is under way goes through."""
@@ -125,7 +134,7 @@ class Links:
 
     def remembered(self) -> dict[str, str]:
         """The neighbours that a next life should begin with."""
-        return {name: link.address for name, link in self.of.items() if not link.leaving}
+        return {name: link.address for name, link in self.of.items() if not link.leaving and not link.tentative}
 
     def remove(self, peer: str, reason: str) -> None:
         link = self.of.pop(peer)
@@ -318,7 +327,7 @@ class Links:
             link.resume(hello)
             return False
         session = self.rng.getrandbits(48) | 1
-        self._send(conn, self._hello(session, 0, not link.leaving, None))
+        self._send(conn, self._hello(session, 0, not link.leaving and not link.tentative, None))
         link.renew(hello, session)
         return True
 
@@ -370,7 +379,7 @@ class Links:
             link.flush()
 
     def _greeting(self, link: Link) -> Hello:
-        return self._hello(link.session, link.received, not link.leaving, None)
+        return self._hello(link.session, link.received, not link.leaving and not link.tentative, None)
 
     def _hello(self, session: int, received: int, linked: bool, wave: Wave | None) -> Hello:
         return Hello(

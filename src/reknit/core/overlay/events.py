@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from reknit.core.links.custody import Custody
+from reknit.core.links.links import LinkEvent
 from reknit.wire.messages import Entry, Message
 
 __all__ = [
     "Arrived",
     "Bypassed",
+    "Left",
     "Linked",
     "Merged",
+    "Outside",
     "OverlayEvent",
     "Paused",
     "Renamed",
@@ -40,9 +43,25 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """No neighbour any more."""
+    """No neighbour any more. ``keep``: what it wanted stays in the table, for a change that is under way."""
 
     peer: str
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The link is gone at both ends; or, unless ``heard``, at this one only."""
+
+    peer: str
+    heard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """This concerns a link that does not belong to the tree, or not yet: it is made for a change."""
+
+    event: LinkEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +163,8 @@ class Split:
 OverlayEvent: TypeAlias = (
     Linked
     | Unlinked
+    | Left
+    | Outside
     | TurnedDown
     | Replayed
     | Arrived

@@ -39,6 +39,7 @@ class _Intent:
     give_up_at: float = 0.0
     last: str = ""
     refused: bool = False
+    once: bool = False  # to be given up if it is refused
     tries: int = 0
 
 
@@ -69,6 +70,12 @@ class Joins:
         self.wanted: dict[str, _Intent] = {}
         self.turned_down: list[str] = []  # configured links that were refused in this turn
         self._answering: _Answering | None = None
+
+    def want_back(self, peer: str, address: str) -> None:
+        """A neighbour that was lost in a change that came to nothing; if the tree is whole again, it is not needed."""
+        now = self.turn.now
+        if address and peer not in self.links.of and peer not in self.wanted:
+            self.wanted[peer] = _Intent(peer, address, None, now, now, once=True)
 
     def want(self, peer: str, address: str, request: int | None) -> None:
         now = self.turn.now
@@ -147,7 +154,7 @@ class Joins:
     def _refused(self, intent: _Intent, why: str) -> None:
         if why != intent.last:
             self.turn.tell(Kind.REFUSED, peer=intent.peer, detail=why)
-        if intent.request is not None:
+        if intent.request is not None or intent.once:
             self._done(intent, why)
             return
         # The configuration wants it: perhaps the network will be another one day. Nobody waits for it meanwhile.

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["OverlayOptions"]
+__all__ = ["ChangeOptions", "OverlayOptions"]
 
 
 class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease_s: float = 10.0
-    """A broker that a join has locked is free again after so long, whatever has become of the join."""
+    """A broker that a join or a change has locked is free again after so long, whatever has become of it."""
 
     join_s_max: float = 20.0
-    """An operator's join that has found no free moment by then is given up."""
+    """An operator's join, or replacement, that has found no free moment by then is given up."""
 
     backoff_s_min: float = 0.05
     backoff_s_max: float = 1.0
-    """A join that collided waits for a random time between these, before it tries again."""
+    """One that collided waits for a random time between these, before it tries again."""
 
     refused_s: float = 30.0
     """A configured link that was refused, because of a cycle, say, is tried again after so long."""
@@ -32,3 +32,23 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     cause_s_max: float = 60.0
     """An event that waits for something during a swap waits for its causes no longer than this."""
+
+
+class ChangeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a link is replaced."""
+
+    defer_s: float = 3.0
+    """deferred: what a lost neighbour wanted is given up after so long. Longer than it takes to have another link, and
+    for subscriptions to spread over it."""
+
+    notified: bool = False
+    """deferred: or earlier, as soon as a flush says that they have spread."""
+
+    rec_s_max: float = 20.0
+    """path: the end of a lost link that has not heard of its replacement by then removes it plainly."""
+
+    ctrl_s_max: float = 5.0
+    """path: unsubscriptions of a neighbour that has not acknowledged by then are heeded again."""
+
+    flush_s_max: float = 10.0
+    """path: the new link's far end waits for the tail no longer than that."""

@@ -11,7 +11,7 @@ events; it never calls up.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
-from reknit.core.overlay.events import Arrived, Linked, OverlayEvent, Replayed, TurnedDown, Unlinked
+from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEvent, Replayed, TurnedDown, Unlinked
 from reknit.core.overlay.history import SWAP, History
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
@@ -49,6 +49,9 @@ class Overlay:
         self.turn = turn
         self.links = links
         self.options = options
+        self.keeps: Callable[[str], bool] = lambda _: False  # whether a change needs what this neighbour wanted
+        self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
+        self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
@@ -58,12 +61,16 @@ class Overlay:
             options,
             rng,
             self.neighbours,
-            lambda: self.search.joining,
+            self._changing,
             self._close_when_empty,
             self.history,
         )
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
+
+    def _changing(self) -> str:
+        """Why this broker takes part in no swap now: a join, or a link that is replaced."""
+        return self.search.joining or self.search.reserved or self.unsettled()
 
     def found(self, neighbours: Mapping[str, str]) -> None:
         """Begin with these neighbours: the whole network was checked to be a tree."""
@@ -77,13 +84,15 @@ class Overlay:
         self.swaps.take_up()
 
     def link(self, peer: str) -> Link | None:
-        """The link to a neighbour in the tree, so not to one that is being left."""
-        return None if peer in self._leaving or peer in self.swaps.hidden() else self.links.of.get(peer)
+        """The link to a neighbour in the tree, so not to one that is being left, or does not belong to it yet."""
+        link = self.links.of.get(peer)
+        outside = link is None or link.tentative or peer in self._leaving or peer in self.swaps.hidden()
+        return None if outside else link
 
     def neighbours(self) -> list[str]:
         """Those that are not being left: the tree, as far as this broker sees it."""
-        hidden = self.swaps.hidden()
-        return [peer for peer in self.links.of if peer not in self._leaving and peer not in hidden]
+        hidden = (*self._leaving, *self.swaps.hidden())
+        return [peer for peer, link in self.links.of.items() if not link.tentative and peer not in hidden]
 
     def forward(self, event: Event, hop: str, sender: str, custody: Custody) -> None:
         """Send an event to a neighbour that wants it. ``sender``: the neighbour that it came from, if one did."""
@@ -101,14 +110,32 @@ class Overlay:
     def remove(self, peer: str, request: int) -> Iterator[OverlayEvent]:
         if peer in self._leaving:
             self._leaving[peer].requests.append(request)
-        elif peer not in self.links.of:
-            names = ", ".join(sorted(self.links.of)) or "nobody"
+        elif peer not in self.links.of or self.links.of[peer].tentative:
+            names = ", ".join(sorted(self.neighbours())) or "nobody"
             reply = f"{self.turn.node} has no link to {peer}; it is linked with {names}"
             self.turn.effects.append(Reply(request, reply))
         elif self.swaps.involves(peer):
             self.turn.effects.append(Reply(request, f"{self.swaps.locked}; try again when that is over"))
+        elif self.search.reserved:
+            self.turn.effects.append(Reply(request, self.search.reserved))
         else:
             yield from self._leave(peer, [request], heard=False)
+
+    def let_go(self, peer: str) -> Iterator[OverlayEvent]:
+        """Leave a neighbour because of a change; ``Left`` will say when it is done."""
+        yield from self._leave(peer, [], heard=False)
+
+    def cut(self, peer: str, reason: str, keep: bool) -> Iterator[OverlayEvent]:
+        """The link is gone as it is: nothing can be said over it any more, and what is under way is lost."""
+        if peer in self.links.of:
+            leaving = self._leaving.pop(peer, None)
+            self.turn.effects.extend(Reply(request) for request in (leaving.requests if leaving else ()))
+            self.links.remove(peer, reason)
+            self.swaps.closed(peer)
+            self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
+            yield Unlinked(peer, keep)
+            yield from self.swaps.unlinked(peer)
+            yield from self._gone(peer, "")
 
     def swap(self, middle: str, goal: str, request: int, of: str = "") -> Iterator[OverlayEvent]:
         yield from self.swaps.want(middle, goal, request, of)
@@ -143,7 +170,7 @@ class Overlay:
     def _leave(self, peer: str, requests: list[int], heard: bool) -> Iterator[OverlayEvent]:
         self._leaving[peer] = _Leaving(requests, self.turn.now + self.options.leave_s_max, heard)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
-        yield Unlinked(peer)
+        yield Unlinked(peer, self.keeps(peer))
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
         yield from self.swaps.unlinked(peer)
@@ -166,10 +193,14 @@ class Overlay:
         yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")
+        yield Left(peer, heard=not error)
 
     # --- what the links report
 
     def on_link_event(self, event: LinkEvent) -> Iterator[OverlayEvent]:
+        if self._is_outside(event):
+            yield Outside(event)
+            return
         match event:
             case Arrival(peer=peer, messages=messages, custody=custody):
                 self.turn.custodies.append(custody)
@@ -195,6 +226,16 @@ class Overlay:
                 if refusal.stranger and peer in self.links.of:
                     yield from self._turned_out(peer, refusal.reason)
                 self.joins.on_turned_away(event)
+
+    def _is_outside(self, event: LinkEvent) -> bool:
+        match event:
+            case Stranger(hello=hello):
+                return hello.wave is not None and hello.wave[1] == 0
+            case Answered(peer=peer):
+                return peer in self.asked
+            case Renewed(peer=peer) | TurnedAway(peer=peer):
+                return peer in self.asked or (peer in self.links.of and self.links.of[peer].tentative)
+        return False
 
     def _on_messages(self, peer: str, messages: list[Message], custody: Custody) -> Iterator[OverlayEvent]:
         """In their order: a step of a change stands for all that was sent before it."""
@@ -240,6 +281,8 @@ class Overlay:
                 self.search.on_release(peer, message)
             case Resent():
                 yield Replayed(peer)
+            case Leave() if self.links.of[peer].tentative:
+                pass  # it never was a neighbour
             case Leave() if peer in self._leaving:
                 self._leaving[peer].heard = True
                 yield Replayed(peer)
@@ -275,7 +318,7 @@ class Overlay:
             return  # it is in no tree; the swap goes on or is given up by other words
         self.links.remove(peer, reason)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
-        yield Unlinked(peer)
+        yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
 

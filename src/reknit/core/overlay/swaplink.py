@@ -243,7 +243,7 @@ class SwapLinks(SwapStalls):
             swap.triangle.reclosed = True
         elif note.part is Part.MOVER and peer == note.middle and note.stage is Stage.OPEN:
             self._note(swap, stage=Stage.FLOOD)
-            self.links.of[note.goal].tentative = False
+            self.links.of[note.goal].awaited = False
             self._send(note.middle, Swap(note.id, swap.torn))
             swap.triangle.flooding = True
 

@@ -189,7 +189,7 @@ class SwapLocks(SwapState):
             return
         self._see(swap, hello.name, "connect")
         self._note(swap, stage=Stage.OPEN)
-        self.links.add(hello.name, "", quiet=True).tentative = True
+        self.links.add(hello.name, "", quiet=True).awaited = True
         self.links.accept(stranger.conn, hello)
 
     def asks(self, peer: str) -> bool:

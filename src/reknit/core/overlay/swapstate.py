@@ -205,7 +205,7 @@ class SwapState:
         """A link of the life before is there again."""
         if self.current is not None and self.current.note.stage is Stage.OPEN and peer == self.current.note.goal:
             link = self.links.of[peer]
-            link.tentative, link.dial_at = True, None
+            link.awaited, link.dial_at = True, None
 
     # --- inside
 

@@ -49,6 +49,7 @@ class Search:
         self.lease_s = lease_s
         self.send = send
         self.engaged = engaged
+        self.reserved = ""  # why this broker may take part in no join, apart from a search: a link is being replaced
         self._held: _Held | None = None
         self._count = 0
 
@@ -59,7 +60,7 @@ class Search:
     @property
     def busy(self) -> str:
         """Why this broker takes part in no other search now, for people to read; empty if it does."""
-        return self.joining or self.engaged()
+        return self.joining or self.reserved or self.engaged()
 
     @property
     def joining(self) -> str:

@@ -29,6 +29,13 @@ class Announcements:
     def announced(self) -> list[Pattern]:
         return list(self._said)
 
+    def knows(self, pattern: Pattern) -> None:
+        """The neighbour has come to know of it by another way than being told."""
+        self._said[pattern] = None
+
+    def knows_not(self, pattern: Pattern) -> None:
+        self._said.pop(pattern, None)
+
     def want(self, pattern: Pattern) -> Difference:
         if pattern in self._said:
             return [], []

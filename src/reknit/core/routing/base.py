@@ -58,6 +58,10 @@ class Routing(ABC):
     def forget(self, neighbour: str) -> None:
         """It is no neighbour any more: what it wanted is void."""
 
+    def tell_no_more(self, neighbour: str) -> None:
+        """Say nothing to it from now on. What it wanted stays, where a strategy can do so."""
+        self.forget(neighbour)
+
     @abstractmethod
     def receive(self, neighbour: str, message: Message) -> None: ...
 

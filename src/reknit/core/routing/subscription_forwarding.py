@@ -13,9 +13,9 @@ Owns: what each neighbour has been told. Must not know: how the tree is shaped b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from reknit.core.routing.announcements import Announcements, Covering
+from reknit.core.routing.announcements import Announcements, Covering, Difference
 from reknit.core.routing.base import Routing, Sender, chunks
 from reknit.core.routing.table import broker
 from reknit.core.turn import Turn
@@ -32,6 +32,7 @@ class SubscriptionForwarding(Routing):
         super().__init__(turn, send)
         self._announcements = Covering if covering else Announcements
         self._told: dict[str, Announcements] = {}
+        self._held: dict[str, dict[Pattern, None]] = {}  # by neighbour: what it is to be told later
         self._paused: dict[str, None] = {}
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
@@ -43,32 +44,41 @@ class SubscriptionForwarding(Routing):
             self._spread(pattern)
 
     def receive(self, neighbour: str, message: Message) -> None:
+        """What came in one message goes on in one message."""
         if isinstance(message, Sub):
-            for pattern in message.patterns:
-                if self._add(neighbour, pattern):
-                    self._spread(pattern)
+            added = [pattern for pattern in message.patterns if self._add(neighbour, pattern)]
+            self._spread_together(added)
         elif isinstance(message, Unsub):
-            for pattern in message.patterns:
-                # An unsubscription for an absent entry does nothing (Figure 14's guard, needed everywhere).
-                if self._remove(neighbour, pattern):
-                    self._spread(pattern)
+            # An unsubscription for an absent entry does nothing (Figure 14's guard, needed everywhere).
+            removed = [pattern for pattern in message.patterns if self._remove(neighbour, pattern)]
+            self._spread_together(removed)
 
     def tell(self, neighbour: str) -> None:
-        told = self._told[neighbour] = self._announcements(self._wanted_from(neighbour))
+        self._held.pop(neighbour, None)
         self._paused.pop(neighbour, None)
+        told = self._told[neighbour] = self._announcements(self._wanted_from(neighbour))
         self._send_snapshot(neighbour, [("", told.announced())])
 
-    def forget(self, neighbour: str) -> None:
+    def tell_no_more(self, neighbour: str) -> None:
+        """Say nothing to it from now on; what it wanted stays in the table."""
         self._told.pop(neighbour, None)
+        self._held.pop(neighbour, None)
         self._paused.pop(neighbour, None)
+
+    def forget(self, neighbour: str) -> None:
+        self.tell_no_more(neighbour)
         for pattern in self.table.of(broker(neighbour)):
             self._remove(neighbour, pattern)
             self._spread(pattern)
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
         wanted = _patterns(entries)
-        self.receive(neighbour, Sub(list(wanted)))  # build before destroying
-        self.receive(neighbour, Unsub([each for each in self.table.of(broker(neighbour)) if each not in wanted]))
+        for pattern in wanted:  # build before destroying
+            if self._add(neighbour, pattern):
+                self._spread(pattern)
+        for pattern in self.table.of(broker(neighbour)):
+            if pattern not in wanted and self._remove(neighbour, pattern):
+                self._spread(pattern)
 
     # --- neighbours that stand for each other
 
@@ -97,6 +107,7 @@ class SubscriptionForwarding(Routing):
             self._remove(old, pattern)
         if old in self._told:
             self._told[new] = self._told.pop(old)
+        self._held.pop(old, None)
         self._paused.pop(old, None)
         self._paused[new] = None
 
@@ -104,8 +115,7 @@ class SubscriptionForwarding(Routing):
         for pattern in self.table.of(broker(gone)):
             self._add(into, pattern)
             self._remove(gone, pattern)
-        self._told.pop(gone, None)
-        self._paused.pop(gone, None)
+        self.tell_no_more(gone)
         self._paused[into] = None
         self._told[into] = Announcements(_patterns(said))
 
@@ -127,26 +137,68 @@ class SubscriptionForwarding(Routing):
     # --- inside
 
     def _wanted_from(self, neighbour: str) -> Iterator[Pattern]:
-        hop = broker(neighbour)
-        return (pattern for pattern in self.table.patterns() if self.table.wanted_apart_from(hop, pattern))
+        hop, later = broker(neighbour), self._held.get(neighbour, {})
+        for pattern in self.table.patterns():
+            if pattern not in later and self.table.wanted_apart_from(hop, pattern):
+                yield pattern
 
     def _spread(self, pattern: Pattern) -> None:
         """An entry for ``pattern`` has come or gone: tell each neighbour for which that makes a difference."""
-        for neighbour, told in self._told.items():
+        for neighbour in self._told:
             if neighbour in self._paused:
                 continue
-            if self.table.wanted_apart_from(broker(neighbour), pattern):
-                announce, retract = told.want(pattern)
-            else:
-                announce, retract = told.want_no_more(pattern)
-            self._say(neighbour, announce, retract)
+            announce, retract = self._difference(neighbour, pattern)
+            if announce or retract:
+                self._say(neighbour, announce, retract)
+
+    def _spread_together(self, patterns: list[Pattern]) -> None:
+        """The same for several, in as few messages as possible."""
+        if len(patterns) == 1:
+            self._spread(patterns[0])
+            return
+        for neighbour in self._told:
+            self._inform(neighbour, patterns, together=True)
+
+    def _inform(self, neighbour: str, patterns: list[Pattern], together: bool) -> None:
+        if neighbour in self._paused:
+            return
+        if together:
+            self._say(neighbour, *_net(self._difference(neighbour, pattern) for pattern in patterns))
+        else:
+            for pattern in patterns:
+                self._say(neighbour, *self._difference(neighbour, pattern))
+
+    def _difference(self, neighbour: str, pattern: Pattern) -> Difference:
+        told = self._told[neighbour]
+        if not self.table.wanted_apart_from(broker(neighbour), pattern):
+            return told.want_no_more(pattern)
+        if self._held and pattern in self._held.get(neighbour, ()):
+            return [], []
+        return told.want(pattern)
 
     def _say(self, neighbour: str, announce: list[Pattern], retract: list[Pattern]) -> None:
-        """Build before destroying."""
         for some in chunks(announce):
             self.send(neighbour, Sub(some))
         for some in chunks(retract):
             self.send(neighbour, Unsub(some))
+
+
+def _net(differences: Iterable[Difference]) -> Difference:
+    """All of them as one: what one announces and another retracts is not said at all."""
+    announce: dict[Pattern, None] = {}
+    retract: dict[Pattern, None] = {}
+    for come, gone in differences:
+        for pattern in come:
+            if pattern in retract:
+                del retract[pattern]
+            else:
+                announce[pattern] = None
+        for pattern in gone:
+            if pattern in announce:
+                del announce[pattern]
+            else:
+                retract[pattern] = None
+    return list(announce), list(retract)
 
 
 def _patterns(entries: list[Entry]) -> dict[Pattern, None]:

@@ -1,0 +1,39 @@
+"""All that can be set about a broker; the layers' own options lie with them.
+
+Owns: the values and their defaults. Must not know: who reads them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from reknit.core.links.options import LinkOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.routing.strategies import RoutingName
+
+__all__ = ["BrokerOptions"]
+
+
+class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    routing: RoutingName = "subscription-forwarding"
+    covering: bool = False
+    """Tell a neighbour only of patterns that no other covers (subscription-forwarding)."""
+
+    observe: bool = False
+    """Report what is seen, for the trace."""
+
+    founded: bool = False
+    """The neighbours given at the start are links of a network that was checked as a whole; no search for cycles."""
+
+    gate_s_max: float = 10.0
+    """How long a broker that begins waits for its neighbours' tables; then it routes without the missing ones."""
+
+    held_events_max: int = 100_000
+    """Events that may wait for that. Beyond it they are dropped, and each drop is seen in the trace."""
+
+    sources_max: int = 4_096
+    """Sources whose last event is remembered, as the guard against copies."""
+
+    links: LinkOptions = LinkOptions()
+    overlay: OverlayOptions = OverlayOptions()
+    changes: ChangeOptions = ChangeOptions()

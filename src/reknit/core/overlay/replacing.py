@@ -1,0 +1,252 @@
+"""Replacing a link: the strategies by name, and what a change does at this broker.
+
+Two ways lead in. *Unplanned*: a link has vanished (``LinkVanished`` at both of its ends), another has appeared
+(``LinkAppeared`` at both of its), and the first end of the old one is told the path (``Substitute``); nothing is
+checked, for nothing can be refused. *Planned*: an operator asks for a replacement (``Replace``); the path is walked and
+locked first (``walk``), and the new link is dialled (``new_link``). Then both do the same, as the strategy has it.
+
+Owns: which strategy hears what. Must not know: routes, or what a strategy does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import get_args
+
+from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
+from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
+from reknit.core.overlay.change import Place
+from reknit.core.overlay.deferred import Deferred
+from reknit.core.overlay.events import Linked, OverlayEvent
+from reknit.core.overlay.new_link import NewLinks
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.path import Path
+from reknit.core.overlay.path_batched import PathBatched
+from reknit.core.overlay.strategy import Hands, Strategy
+from reknit.core.overlay.strawman import Strawman
+from reknit.core.overlay.tables import Tables
+from reknit.core.overlay.walk import Walk
+from reknit.core.turn import Turn
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind
+from reknit.wire.messages import (
+    Abort,
+    ChangeMessage,
+    Commit,
+    Done,
+    Flush,
+    Message,
+    Prepare,
+    Prepared,
+    Rec,
+)
+
+__all__ = ["CHANGE_MESSAGES", "REPLACEMENTS", "Replacing"]
+
+CHANGE_MESSAGES: tuple[type, ...] = get_args(ChangeMessage)
+
+REPLACEMENTS: tuple[type, ...] = (Replace, LinkVanished, LinkAppeared, Substitute)
+"""The inputs that are handled here."""
+
+
+class Replacing:
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        overlay: Overlay,
+        tables: Tables | None,
+        covering: bool,
+        options: ChangeOptions,
+        times: OverlayOptions,
+        rng: random.Random,
+        source: str,
+    ) -> None:
+        """``tables``: None where routing cannot be edited. ``source``: no other life of any broker has it."""
+        self.turn = turn
+        self.links = links
+        self.overlay = overlay
+        self.tables = tables
+        self.covering = covering
+        self.options = options
+        self.new_links = NewLinks(turn, links, overlay, times.lease_s)
+        self.strategies = self._make_strategies()
+        self.walk = Walk(
+            turn,
+            links,
+            overlay,
+            self.new_links,
+            times,
+            rng,
+            source,
+            self.strategies,
+            self.refusal,
+            self._drop_new_link,
+        )
+        overlay.keeps = self.walk.keeps
+        overlay.unsettled = self.unsettled
+
+    def _make_strategies(self) -> dict[str, Strategy]:
+        hands = Hands(
+            self.turn,
+            self.tables,
+            self.options,
+            self._send,
+            self.overlay.neighbours,
+            self.new_links.awaits,
+            self.new_links.activate,
+            lambda change: self.walk.finished(change),
+        )
+        return {
+            "strawman": Strawman(hands),
+            "deferred": Deferred(hands),
+            "path": Path(hands),
+            "path-batched": PathBatched(hands),
+        }
+
+    def refusal(self, strategy: str) -> str:
+        """Why this strategy cannot be used here, for people to read; empty if it can."""
+        if strategy not in self.strategies:
+            return f"no strategy is called {strategy!r}; there are: {', '.join(self.strategies)}"
+        if strategy == "strawman":
+            return ""
+        if self.tables is None:
+            return f"{strategy} needs the routing subscription-forwarding at {self.turn.node}; strawman works with any"
+        if self.covering and strategy != "deferred":
+            return f"{strategy} does not work with covering, which is on at {self.turn.node}; use deferred or strawman"
+        return ""
+
+    def unsettled(self) -> str:
+        """Why this broker takes part in no swap now, apart from its lock: both would edit the same routes."""
+        settled = self.new_links.at_rest and all(each.at_rest for each in self.strategies.values())
+        return "" if settled else f"the routes of {self.turn.node} still follow a link that was replaced"
+
+    def operate(self, each: Replace | LinkVanished | LinkAppeared | Substitute) -> Iterator[OverlayEvent]:
+        match each:
+            case Replace():
+                yield from self.walk.ask(each)
+            case LinkVanished():
+                yield from self.vanished(each)
+            case LinkAppeared():
+                self.new_links.appear(each.peer, each.address, each.change, self.options.rec_s_max)
+            case Substitute():
+                yield from self.substitute(each)
+
+    # --- unplanned
+
+    def vanished(self, each: LinkVanished) -> Iterator[OverlayEvent]:
+        if self.overlay.swaps.involves(each.peer):  # its three brokers carry it through, or give it up, by themselves
+            self.turn.tell(Kind.REFUSED, peer=each.peer, detail=self.overlay.swaps.locked)
+            return
+        strategy = self.strategies["strawman" if self.refusal(each.strategy) else each.strategy]
+        yield from self.overlay.cut(each.peer, "vanished", strategy.keeps)
+        self.walk.lost[each.peer] = None
+        strategy.lost(each.change, each.peer)
+
+    def substitute(self, each: Substitute) -> Iterator[OverlayEvent]:
+        place = Place.find(each.change, self.turn.node)
+        if place is not None and place.is_first and not self.refusal(each.change.strategy):
+            self.walk.lost.pop(place.before, None)
+            yield from self.strategies[each.change.strategy].begin(place)
+
+    # --- what others say
+
+    def receive(self, peer: str, message: Message) -> Iterator[OverlayEvent]:
+        match message:
+            case Prepare():
+                yield from self.walk.on_prepare(peer, message)
+            case Prepared():
+                yield from self.walk.on_prepared(peer, message)
+            case Abort():
+                self.walk.on_abort(peer, message)
+            case Done():
+                self.walk.on_done(peer, message)
+            case Rec(change=change) | Flush(change=change) | Commit(change=change):
+                if not self.refusal(change.strategy):
+                    yield from self.strategies[change.strategy].receive(peer, message)
+            case _:
+                for name, strategy in self.strategies.items():
+                    if not self.refusal(name):
+                        yield from strategy.receive(peer, message)  # type: ignore[arg-type]
+
+    def admitted(self, peer: str, patterns: list[Pattern]) -> list[Pattern]:
+        """Of what a neighbour unsubscribes from, that which is to be heeded."""
+        some = self.strategies.values()
+        return [pattern for pattern in patterns if not any(each.ignores(peer, pattern) for each in some)]
+
+    # --- what becomes of links
+
+    def on_link_event(self, event: LinkEvent) -> Iterator[OverlayEvent]:
+        match event:
+            case Stranger():
+                self.new_links.on_stranger(event)
+            case Answered():
+                if id_ := self.new_links.on_answered(event):
+                    self.walk.connected(id_)
+                else:
+                    self.walk.denied(event.peer, f"{self.turn.node} and {event.peer} are linked already", retry=False)
+            case TurnedAway(peer=peer, refusal=refusal):
+                self._turned_away(peer, refusal.reason, refusal.retry, refusal.stranger)
+            case Renewed(peer=peer):
+                new = self.new_links.came_up(peer)
+                if new is not None and new.change is not None:
+                    yield from self.strategies[new.change.strategy].connected(new.change, peer)
+
+    def _turned_away(self, peer: str, reason: str, retry: bool, stranger: bool) -> None:
+        if peer in self.overlay.asked or stranger:
+            self.new_links.stop_asking(peer)
+            self._drop_new_link(peer, reason)
+            self.walk.denied(peer, reason, retry)
+
+    def takes_plainly(self, peer: str) -> Iterator[OverlayEvent]:
+        """It tells all that it wants over a new link: then it is one, without further ado."""
+        if self.new_links.activate(peer):
+            yield Linked(peer, again=False)
+
+    def met(self, peer: str) -> None:
+        """It tells all anew."""
+        self.walk.lost.pop(peer, None)
+        for strategy in self.strategies.values():
+            strategy.met(peer)
+
+    def unlinked(self, peer: str, keep: bool) -> None:
+        if not keep:
+            self.met(peer)
+        self.walk.unlinked(peer)
+
+    def left(self, peer: str, heard: bool) -> Iterator[OverlayEvent]:
+        yield from self.walk.left(peer, heard)
+
+    def _drop_new_link(self, peer: str, reason: str) -> None:
+        if self.new_links.drop(peer, reason):
+            for strategy in self.strategies.values():
+                strategy.met(peer)
+            if self.tables is not None:
+                self.tables.drop(peer, together=False)
+
+    def _send(self, peer: str, message: Message) -> None:
+        if (link := self.links.of.get(peer)) is not None and not link.leaving:
+            link.send(message)
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        times = [self.new_links.deadline(), self.walk.deadline()]
+        times += [strategy.deadline() for strategy in self.strategies.values()]
+        return min((at for at in times if at is not None), default=None)
+
+    def due(self) -> Iterator[OverlayEvent]:
+        for strategy in self.strategies.values():
+            strategy.due()
+        for new in self.new_links.overdue():
+            if new.change is not None and new.up:
+                yield from self.takes_plainly(new.peer)  # the network has brought it, and nobody has come for it
+            else:
+                self._drop_new_link(new.peer, "the change has not come in time")
+        yield from self.walk.due()
+
+    @property
+    def at_rest(self) -> bool:
+        return self.walk.at_rest and not self.unsettled()

@@ -1,0 +1,361 @@
+"""A planned change before and after: the path is walked, checked and locked; in the end it is let go.
+
+The first broker of the path (A) is asked by an operator. ``Prepare`` walks the path, over the new link too, which C has
+dialled for it: each broker checks that the next is its neighbour and that no other change or join has it, and locks
+itself. B checks that it is linked with A, and answers; ``Prepared`` walks back. Until here nothing has changed: whoever
+refuses has the locks before it released, with the reason. A broker that is busy is no reason to give up: A tries again
+after a random time, so that of two changes that collide one comes after the other.
+
+Then A leaves B, behind all that is in flight; when both ends have let go, the strategy begins. When it is over,
+``Done`` walks from D both ways. Locks have leases. A lease that ends before the old link was left gives up the change.
+One that ends later, because somebody on the path has died, lets the ends of the old link ask for it again, by a search
+like any other join: if the new link has come about after all, the search finds the way, and the old one is not needed.
+
+Owns: the lock of this broker, and the changes that it was asked for. Must not know: how routes follow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+
+from reknit.core.io import Replace, Reply
+from reknit.core.links.links import Links
+from reknit.core.overlay.change import Place, fault, make_change
+from reknit.core.overlay.events import OverlayEvent
+from reknit.core.overlay.new_link import NewLinks
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.strategy import Strategy
+from reknit.core.turn import Turn
+from reknit.trace.records import Kind
+from reknit.wire.messages import Abort, Change, Done, Message, Prepare, Prepared
+
+__all__ = ["Walk"]
+
+
+@dataclass(slots=True)
+class _Lock:
+    """This broker is taken by a change."""
+
+    prepare: Prepare
+    place: Place
+    expires: float
+    gone: bool = False  # the old link is gone here: there is no way back but another change
+    address: str = ""  # of the other end of the old link
+
+    @property
+    def change(self) -> Change:
+        return self.place.change
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A change that an operator wants."""
+
+    wish: Replace
+    begun: float
+    try_at: float
+    tries: int = 0
+    id: str = ""  # of the attempt under way
+
+
+class Walk:
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        overlay: Overlay,
+        new_links: NewLinks,
+        options: OverlayOptions,
+        rng: random.Random,
+        source: str,
+        strategies: Mapping[str, Strategy],
+        refusal: Callable[[str], str],
+        drop: Callable[[str, str], None],
+    ) -> None:
+        """``refusal``: why a strategy cannot be used here; ``drop``: give up the new link to this broker, and why."""
+        self.turn = turn
+        self.links = links
+        self.overlay = overlay
+        self.new_links = new_links
+        self.options = options
+        self.rng = rng
+        self.source = source
+        self.strategies = strategies
+        self.refusal = refusal
+        self.drop = drop
+        self.lost: dict[str, None] = {}  # neighbours whose links have vanished, and nothing has come instead
+        self._lock: _Lock | None = None
+        self._asked: list[_Asked] = []
+        self._count = 0
+
+    # --- the first broker
+
+    def ask(self, wish: Replace) -> Iterator[OverlayEvent]:
+        if why := self._fault(wish):
+            self.turn.effects.append(Reply(wish.request, why))
+            return
+        asked = _Asked(wish, self.turn.now, self.turn.now)
+        self._asked.append(asked)
+        yield from self._try(asked)
+
+    def _fault(self, wish: Replace) -> str:
+        if why := fault(wish.head, wish.tail) or self.refusal(wish.strategy):
+            return why
+        if wish.head[0] != self.turn.node:
+            return f"the path begins at {wish.head[0]}, not at {self.turn.node}: ask there"
+        if not wish.address:
+            return f"the address of {wish.tail[0]} is needed"
+        return ""
+
+    def _try(self, asked: _Asked) -> Iterator[OverlayEvent]:
+        self._count += 1
+        asked.tries += 1
+        asked.id = f"{self.source}:{self._count}"
+        wish = asked.wish
+        change = make_change(asked.id, wish.strategy, wish.head, wish.tail)
+        prepare = Prepare(change, wish.address, vanished=wish.tail[-1] in self.lost)
+        error, retry = yield from self._take(prepare, Place(change, 0))
+        if error:
+            self._failed(asked.id, error, retry)
+
+    def _failed(self, id_: str, error: str, retry: bool) -> None:
+        """Before anything has changed."""
+        asked = next((each for each in self._asked if each.id == id_), None)
+        if asked is None:
+            return
+        asked.id = ""
+        if retry and self.turn.now - asked.begun <= self.options.join_s_max:
+            longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(asked.tries + 1, 16))
+            asked.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
+            return
+        why = f"given up after {self.options.join_s_max:g} s: {error}" if retry else error
+        self.turn.tell(Kind.REFUSED, peer=asked.wish.tail[0], detail=why)
+        self._answer(asked, why)
+
+    def _answer(self, asked: _Asked, error: str) -> None:
+        self._asked.remove(asked)
+        self.turn.effects.append(Reply(asked.wish.request, error))
+
+    # --- along the path
+
+    def _take(self, prepare: Prepare, place: Place) -> Generator[OverlayEvent, None, tuple[str, bool]]:
+        """Lock this broker and pass the question on; returns why not, and whether that is only for now."""
+        if busy := self.overlay.search.busy or self._still_there(prepare, place):
+            return busy, True
+        if why := self._misfit(prepare, place):
+            return why, False
+        self._lock = _Lock(prepare, place, self.turn.now + self.options.lease_s)
+        self.overlay.search.reserved = f"{self.turn.node} takes part in a change that {place.change.path[0]} began"
+        if place.old_peer in self.links.of:
+            self._lock.address = self.links.of[place.old_peer].address
+        if place.is_last:
+            yield from self._agree(prepare, place)
+        elif place.is_near:
+            self.new_links.ask(place.behind, prepare.address, place.change.id)
+        else:
+            self._send(place.behind, prepare)
+        return "", False
+
+    def _misfit(self, prepare: Prepare, place: Place) -> str:
+        """Why the path is not as it was said to be."""
+        if why := self.refusal(place.change.strategy):
+            return why
+        me, near = self.turn.node, self.overlay.neighbours()
+        if not place.is_near and not place.is_last and place.behind not in near:
+            return f"{me} and {place.behind} are no neighbours, though the path leads from one to the other"
+        if place.is_near and place.behind in near:
+            return f"{me} and {place.behind} are linked already"
+        if place.old_peer and not prepare.vanished and place.old_peer not in near:
+            return f"{me} has no link to {place.old_peer} that could be replaced"
+        return ""
+
+    def _still_there(self, prepare: Prepare, place: Place) -> str:
+        """B does not take it from others that a link has vanished which it sees to be up.
+
+        Nor does C dial D anew as long as a former link of the two is not empty, such as one that a swap has replaced.
+        """
+        if place.is_near and place.behind in self.links.of and place.behind not in self.overlay.neighbours():
+            return f"the former link of {self.turn.node} and {place.behind} is not empty yet"
+        link = self.links.of.get(place.old_peer)
+        if prepare.vanished and place.is_last and link is not None and link.greeted:
+            return f"{self.turn.node} sees its link to {place.old_peer} to be up"
+        return ""
+
+    def _agree(self, prepare: Prepare, place: Place) -> Iterator[OverlayEvent]:
+        """B: all are locked. Where the old link is gone for A, it is for us."""
+        if prepare.vanished and place.behind in self.links.of:
+            keep = self.strategies[place.change.strategy].keeps
+            yield from self.overlay.cut(place.behind, f"gone for {place.behind}", keep)
+        self._send(place.before, Prepared(place.change.id, "", retry=False))
+
+    def on_prepare(self, peer: str, prepare: Prepare) -> Iterator[OverlayEvent]:
+        place = Place.find(prepare.change, self.turn.node)
+        if place is None or place.before != peer or place.is_first:
+            self._send(peer, Prepared(prepare.change.id, f"{self.turn.node} has no such place on the path", False))
+            return
+        if place.is_far and not self.new_links.serves(peer, prepare.change.id):
+            self._send(peer, Prepared(prepare.change.id, f"{peer} and {self.turn.node} are linked already", False))
+            return
+        error, retry = yield from self._take(prepare, place)
+        if error:
+            self._send(peer, Prepared(prepare.change.id, error, retry))
+
+    def on_prepared(self, peer: str, prepared: Prepared) -> Iterator[OverlayEvent]:
+        lock = self._lock_for(prepared.id)
+        if lock is None or lock.gone or peer != lock.place.behind or lock.place.is_last:
+            return
+        if prepared.error:
+            self._back_out(lock, prepared.error, prepared.retry)
+        elif not lock.place.is_first:
+            self._send(lock.place.before, prepared)
+        elif self.turn.now > lock.expires - self.options.lease_s / 2:
+            self._abort(lock, "the brokers on the path did not answer in time", retry=True)
+        else:
+            yield from self._commit(lock)
+
+    def connected(self, id_: str) -> None:
+        """C: the new link is there, and the walk goes on over it."""
+        if (lock := self._lock_for(id_)) is not None:
+            self._send(lock.place.behind, lock.prepare)
+
+    def denied(self, peer: str, reason: str, retry: bool) -> None:
+        """C: the far end will have no link."""
+        lock = self._lock
+        if lock is not None and lock.place.is_near and lock.place.behind == peer and not lock.gone:
+            self.new_links.stop_asking(peer)
+            self._back_out(lock, reason, retry)
+
+    def _back_out(self, lock: _Lock, error: str, retry: bool) -> None:
+        """Nothing has changed, and nothing will: tell those before. The far end has to say so over the new link."""
+        self._release(and_drop=not lock.place.is_far)
+        if lock.place.is_first:
+            self._failed(lock.change.id, error, retry)
+        else:
+            self._send(lock.place.before, Prepared(lock.change.id, error, retry))
+
+    def _abort(self, lock: _Lock, error: str, retry: bool) -> None:
+        """The same, and tell those behind as well."""
+        if not lock.place.is_last:
+            self._send(lock.place.behind, Abort(lock.change.id))
+        self._back_out(lock, error, retry)
+
+    def on_abort(self, peer: str, abort: Abort) -> None:
+        lock = self._lock_for(abort.id)
+        if lock is not None and peer == lock.place.before and not lock.gone:
+            if not lock.place.is_last:
+                self._send(lock.place.behind, abort)
+            self._release()
+
+    # --- the old link goes
+
+    def keeps(self, peer: str) -> bool:
+        lock = self._lock
+        return lock is not None and lock.place.old_peer == peer and self.strategies[lock.change.strategy].keeps
+
+    def _commit(self, lock: _Lock) -> Iterator[OverlayEvent]:
+        if lock.prepare.vanished:
+            lock.gone = True
+            yield from self._begin(lock)
+        else:
+            yield from self.overlay.let_go(lock.place.old_peer)
+
+    def unlinked(self, peer: str) -> None:
+        """A neighbour is gone: the other end of the old link, as it should be; or one that the path leads over."""
+        lock = self._lock
+        if lock is None:
+            return
+        if peer == lock.place.old_peer:
+            lock.gone = True
+            lock.expires = self.turn.now + self.options.lease_s
+            if lock.place.is_last:
+                self.strategies[lock.change.strategy].lost(lock.change.id, peer)
+        elif not lock.gone and peer in (lock.place.before, lock.place.behind):
+            self._abort(lock, f"{self.turn.node} has lost {peer}, over which the path led", retry=False)
+
+    def left(self, peer: str, heard: bool) -> Iterator[OverlayEvent]:
+        """A: both ends have let go, and routes may follow."""
+        lock = self._lock
+        if lock is None or not lock.gone or not lock.place.is_first or peer != lock.place.old_peer:
+            return
+        self.strategies[lock.change.strategy].lost(lock.change.id, peer)
+        if heard:
+            yield from self._begin(lock)
+        else:
+            self._undo(lock, f"{peer} did not answer when its link was to be left")
+
+    def _begin(self, lock: _Lock) -> Iterator[OverlayEvent]:
+        self.lost.pop(lock.place.old_peer, None)
+        lock.expires = self.turn.now + self.options.lease_s
+        yield from self.strategies[lock.change.strategy].begin(lock.place)
+
+    # --- the end
+
+    def finished(self, change: Change) -> None:
+        """D: the change is over."""
+        if (lock := self._lock_for(change.id)) is not None:
+            self._send(lock.place.before, Done(change.id))
+            self._end(lock)
+
+    def on_done(self, peer: str, done: Done) -> None:
+        lock = self._lock_for(done.id)
+        if lock is not None and peer == (lock.place.behind if lock.place.at <= lock.change.near else lock.place.before):
+            if lock.place.at <= lock.change.near and not lock.place.is_first:
+                self._send(lock.place.before, done)
+            self._end(lock)
+
+    def _end(self, lock: _Lock) -> None:
+        if lock.place.at > lock.change.near and not lock.place.is_last:
+            self._send(lock.place.behind, Done(lock.change.id))
+        self._release()
+        for asked in [each for each in self._asked if each.id == lock.change.id]:
+            self._answer(asked, "")
+
+    def _release(self, and_drop: bool = True) -> None:
+        """``and_drop``: a new link that has not become one is not needed any more."""
+        lock, self._lock = self._lock, None
+        self.overlay.search.reserved = ""
+        if lock is not None and and_drop and (peer := lock.place.new_peer):
+            self.new_links.stop_asking(peer)
+            self.drop(peer, "the change is over")
+
+    def _lock_for(self, id_: str) -> _Lock | None:
+        return self._lock if self._lock is not None and self._lock.change.id == id_ else None
+
+    def _send(self, peer: str, message: Message) -> None:
+        if (link := self.links.of.get(peer)) is not None and not link.leaving:
+            link.send(message)
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        times = [each.try_at for each in self._asked if not each.id]
+        return min([*times, *([self._lock.expires] if self._lock else [])], default=None)
+
+    def due(self) -> Iterator[OverlayEvent]:
+        if self._lock is not None and self.turn.now >= self._lock.expires:
+            self._expire(self._lock)
+        for asked in [each for each in self._asked if not each.id and self.turn.now >= each.try_at]:
+            yield from self._try(asked)
+
+    def _expire(self, lock: _Lock) -> None:
+        if not lock.gone:
+            self._back_out(lock, f"{self.turn.node} was locked for too long", retry=True)
+            return
+        self._undo(lock, f"begun, but not known to be over after {self.options.lease_s:g} s")
+
+    def _undo(self, lock: _Lock, error: str) -> None:
+        """Perhaps nothing has come in place of the old link. A search will tell."""
+        if not lock.place.is_last:
+            self._send(lock.place.behind, Abort(lock.change.id))
+        self._release()
+        if lock.place.old_peer:
+            self.overlay.joins.want_back(lock.place.old_peer, lock.address)
+        for asked in [each for each in self._asked if each.id == lock.change.id]:
+            self._answer(asked, error)
+
+    @property
+    def at_rest(self) -> bool:
+        return self._lock is None and not self._asked

@@ -48,12 +48,18 @@ class Desk:
     """``neighbours`` are expected from the start, and dial. Far ends are made by ``far_end``."""
 
     def __init__(
-        self, *neighbours: str, name: str = "b", dials: dict[str, str] | None = None, seed: int = 1, **options: Any
+        self,
+        *neighbours: str,
+        name: str = "b",
+        dials: dict[str, str] | None = None,
+        seed: int = 1,
+        new: bool = False,
+        **options: Any,
     ) -> None:
         self.now = 0.0
         self.options = msgspec.convert({"observe": True, "founded": True, **options}, BrokerOptions)
         known = dict.fromkeys(neighbours, "") | (dials or {})
-        self.broker = Broker(name, 1, self.options, random.Random(seed), known, f"{name}:1")
+        self.broker = Broker(name, 1, self.options, random.Random(seed), known, f"{name}:1", new=new)
         self.effects: list[Effect] = []
         self.give(Due())
 

@@ -102,3 +102,21 @@ def test_what_settles_in_a_later_turn_is_told_then() -> None:
     turn.effects, turn.now = [], 1.0
     turn.settled(events)
     assert _seen(turn) == [Passage(1.0, "b", None, events, settled=True)]
+
+
+def test_what_has_to_stand_before_something_else_is_noted_at_once_and_once() -> None:
+    turn = Turn("b", observing=True)
+    one, two = _events(7, 8)
+    turn.effects.append(_delivered(one, "ann"))
+    turn.note_deliveries()
+    turn.see(Kind.DETACHED, client="ann")
+    turn.effects.insert(0, Close(1, "done"))
+    turn.effects.append(_delivered(two, "bob"))
+    before, between, behind = _seen(turn)
+    assert isinstance(before, Passage)
+    assert isinstance(behind, Passage)
+    assert (before.events, before.clients) == ([one], [("ann",)])
+    assert isinstance(between, Record)
+    assert (behind.events, behind.clients) == ([two], [("bob",)])
+    turn.effects = [_delivered(one, "ann")]
+    assert len(_seen(turn)) == 1

@@ -13,6 +13,7 @@ import pytest
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.sessions.options import SessionOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
@@ -26,6 +27,7 @@ SECTIONS: dict[str, Any] = {
     "[options]": BrokerOptions,
     "[options.links]": LinkOptions,
     "[options.overlay]": OverlayOptions,
+    "[options.sessions]": SessionOptions,
     "[options.changes]": ChangeOptions,
     "[mqtt]": config.MqttSection,
     "[trace]": config.TraceSection,
@@ -38,7 +40,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes") if section == "[options]" else ()
+    tables = ("links", "overlay", "changes", "sessions") if section == "[options]" else ()
     known = {each.name: "" if each.required else json.dumps(each.default) for each in fields if each.name not in tables}
     assert shown == known
 

@@ -19,7 +19,7 @@ from reknit.live.address import Address, free_ports, port_is_free
 PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- (runs|refused|prints) -->\n```(?:sh)?\n(.*?)```", re.DOTALL)
 BROKERS = 5
-ID = re.compile(r"\b(?:b\d|replace)\.[0-9a-f]{8,12}\b")
+ID = re.compile(r"\b(?:b\d|replace|drain|undo)\.[0-9a-f]{8,12}\b")
 VARYING = [(r"\d+\.\d\d s", "SECONDS"), (r"\d\d:\d\d:\d\d", "CLOCK"), (r"127\.0\.0\.1:\d+", "PORT"), (r" +\n", "\n")]
 
 
@@ -80,4 +80,4 @@ def test_the_tour_of_changes_runs_and_prints_what_the_page_says(network: Path) -
             command = ID.sub(lambda found: ids[found[0]], text)
             printed, codes = run(command, network)
             assert set(codes) == ({2} if kind == "refused" else {0}), printed
-    assert kinds.count("prints") == 7
+    assert kinds.count("prints") == 8

@@ -121,7 +121,8 @@ class Hostile:
         wave = self._wave() if rng.random() < 0.3 else None
         incarnation, received = rng.choice(NUMBERS), rng.choice(NUMBERS)
         name, linked = rng.choice(NAMES), rng.random() < 0.7
-        return Hello(version, dialect, name, rng.choice(("", "e:1")), incarnation, session, received, linked, wave)
+        who = (version, dialect, name, rng.choice(("", "e:1")), incarnation)
+        return Hello(*who, session, received, linked, wave, rng.random() < 0.2)
 
     def _frame(self, conn: int) -> Frame:
         rng, state = self.rng, self.open[conn]

@@ -23,6 +23,7 @@ class Room:
         self.now = 0.0
         self.commands: list[io.Command] = []
         self.patterns: dict[str, list[Pattern]] = {}
+        self.expected: set[str] = set()  # clients whose sessions have moved here
         self._clients: dict[int, Client] = {}
 
     def client(self) -> Client:
@@ -59,8 +60,10 @@ class Room:
 
     def _handle(self, command: io.Command) -> None:
         if isinstance(command, io.Attach):
-            assert command.client not in self.patterns
-            self.patterns[command.client] = []
+            if command.client not in self.expected:
+                assert command.client not in self.patterns
+                self.patterns[command.client] = []
+            self.expected.discard(command.client)
         elif isinstance(command, io.Detach):
             del self.patterns[command.client]
         elif isinstance(command, io.Subscribe):

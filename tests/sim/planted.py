@@ -13,9 +13,11 @@ import pytest
 
 from reknit.core import turn
 from reknit.core.broker import Broker
+from reknit.core.io import Import
 from reknit.core.links import link as link_module
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
+from reknit.core.links.links import Links
 from reknit.core.overlay.causal import Stamps
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
@@ -29,9 +31,12 @@ from reknit.core.routing.gate import Gate
 from reknit.core.routing.global_table import GlobalTable
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import Route, Table
+from reknit.core.sessions.arrivals import Arrivals
+from reknit.core.sessions.departures import Departures
+from reknit.core.sessions.sessions import Sessions
 from reknit.model.topic import filter_covers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Mode, Sought, Steered, Sub, Unsub
+from reknit.wire.messages import Events, Mode, Opened, Rest, Sought, Steered, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -92,8 +97,8 @@ def forward_to_the_sender(patch: Patch) -> None:
 def reuse_ids_after_a_restart(patch: Patch) -> None:
     original = Broker.__init__
 
-    def init(self: Broker, name: str, incarnation: int, *rest: Any) -> None:
-        original(self, name, incarnation, *rest)
+    def init(self: Broker, name: str, incarnation: int, *rest: Any, **named: Any) -> None:
+        original(self, name, incarnation, *rest, **named)
         self.source = name
 
     patch.setattr(Broker, "__init__", init)
@@ -157,7 +162,7 @@ def forget_an_unsubscription(patch: Patch) -> None:
 @only("wishes")
 @plant
 def keep_what_a_client_has_given_up(patch: Patch) -> None:
-    patch.setattr(Broker, "_on_unsubscribe", lambda self, each: None)
+    patch.setattr(Sessions, "unsubscribe", lambda self, each: None)
 
 
 @plant
@@ -334,6 +339,12 @@ def join_without_a_search(patch: Patch) -> None:
 
 
 @plant
+def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
+    patch.setattr(Links, "asks_alone", property(lambda self: False))
+
+
+@only("tree")
+@plant
 def let_two_searches_pass(patch: Patch) -> None:
     """A broker that one join has locked lets another one through as well."""
     original = Search.on_seek
@@ -494,3 +505,69 @@ def a_step_does_not_last(patch: Patch) -> None:
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
+
+
+# --- sessions that move
+
+
+@only("sessions")
+@plant
+def serve_a_session_that_has_not_arrived(patch: Patch) -> None:
+    """At once, without holding."""
+    patch.setattr(Arrivals, "sift", lambda self, event, sender, match: True)
+
+
+@only("sessions")
+@plant
+def deliver_what_was_held_before_the_rest(patch: Patch) -> None:
+    original = Arrivals._arrive
+
+    def arrive(self: Arrivals, client: str, arrival: Any) -> None:
+        original(self, client, arrival)
+        effects = self.turn.effects
+        effects.append(effects.pop(next(at for at, each in enumerate(effects) if isinstance(each, Import))))
+
+    patch.setattr(Arrivals, "_arrive", arrive)
+
+
+@plant
+def forget_to_say_that_a_session_is_open(patch: Patch) -> None:
+    original = Arrivals._open
+
+    def open_(self: Arrivals, client: str, arrival: Any) -> None:
+        send, self.send = self.send, lambda peer, message: None
+        original(self, client, arrival)
+        self.send = send
+
+    patch.setattr(Arrivals, "_open", open_)
+
+
+@plant
+def hold_what_the_old_broker_has_too(patch: Patch) -> None:
+    def sift(self: Arrivals, event: Any, sender: str, match: Any) -> bool:
+        arrival = self.of.get(match[0])
+        if arrival is None or arrival.here:
+            return True
+        arrival.held.append((event, match[1]))
+        return False
+
+    patch.setattr(Arrivals, "sift", sift)
+
+
+@plant
+def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
+    """The state marks it instead, and that takes time."""
+    original = Departures.on_opened
+
+    def on_opened(self: Departures, peer: str, opened: Opened) -> None:
+        send = self.send
+        self.send = lambda peer, message: None if isinstance(message, Rest) else send(peer, message)
+        original(self, peer, opened)
+        self.send = send
+
+    patch.setattr(Departures, "on_opened", on_opened)
+
+
+@plant
+def serve_on_where_a_session_has_been(patch: Patch) -> None:
+    patch.setattr(Departures, "sift", lambda self, event, match: True)

@@ -88,7 +88,7 @@ def test_links_that_are_added_and_removed_are_remembered_by_the_next_life() -> N
 def test_a_reaction_sees_each_delivery() -> None:
     cluster = _line(2)
     seen: list[tuple[str, str, str]] = []
-    cluster.reaction = lambda broker, client, event: seen.append((broker, client, event.topic))
+    cluster.clients.took = lambda broker, client, event: seen.append((broker, client, event.topic))
     cluster.attach("b1", "ann", [A])
     cluster.attach("b2", "ben", [A])
     cluster.detach("b1", "ann")

@@ -9,8 +9,8 @@ Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]``
 ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
 direction); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link
 goes and another comes by themselves; ``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD
-TAIL`` (as planned); ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
-command has a second to unfold, unless it ends with ``&``.
+TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait
+SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _SEEN: dict[Kind, str] = {
     Kind.LINK_TAKEN: "has taken the link of {peer} over from {detail}",
     Kind.LINK_STALLED: "reports {peer} as stalled: {detail}",
     Kind.REFUSED: "has no link to {peer}: {detail}",
+    Kind.MOVED_IN: "has taken over {client} from {peer}",
+    Kind.MOVED_OUT: "has sent {client} to {peer}",
     Kind.SETTLED: "knows {event} to be in safe hands",
 }
 
@@ -95,6 +97,7 @@ class _Told(Cluster):
         match frame:
             case wire.Hello():
                 joins = f", joins for wave {_wave(frame.wave)}" if frame.wave else ""
+                joins = ", new and alone, joins" if frame.alone else joins
                 linked = "a neighbour" if frame.linked else "no neighbour"
                 session = self._sessions.setdefault(frame.session, f"S{len(self._sessions)}")
                 has = f" up to {frame.received}" if frame.session else ""
@@ -153,6 +156,8 @@ def _message(message: wire.Message) -> str:
             return "Leave"
         case wire.Steered(mode=mode, events=events):
             return f"Events ({mode.name.lower()}) " + ", ".join(map(_event, events))
+        case _ if isinstance(message, wire.Moving):
+            return _moving(message)
         case _:
             return _step(message)
 
@@ -177,6 +182,24 @@ def _step(message: wire.Message) -> str:
 
 def _torn(message: wire.Message) -> str:
     return " (torn)" if getattr(message, "torn", False) else ""
+
+
+def _moving(message: wire.Message) -> str:
+    match message:
+        case wire.Draining(going=going):
+            return "Draining: may our clients come?" if going else "Draining no more"
+        case wire.Welcome(refused=refused, door=door):
+            return f"Welcome refused: {refused}" if refused else f"Welcome, at {door or 'no door'}"
+        case wire.Offer(client=client, move=move, patterns=patterns):
+            return f"Offer {client} (move {move}), who wants {_patterns(patterns)}"
+        case wire.Opened(client=client, move=move, refused=refused):
+            return f"Opened {client} (move {move})" + (f" not: {refused}" if refused else "")
+        case wire.Rest(client=client, move=move, state=state, last=last):
+            what = f"{len(state)} bytes" if state else "from here on"
+            return f"Rest of {client} (move {move}): {what}" + (", all" if last else "")
+        case wire.Taken() | wire.Told() | wire.Withdraw():
+            return f"{type(message).__name__} {message.client} (move {message.move})"
+    raise ValueError(f"no words for {message}")
 
 
 def _change_message(message: wire.Message) -> str:
@@ -259,6 +282,7 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "detach": Cluster.detach,
     "link": Cluster.add_link,
     "unlink": Cluster.remove_link,
+    "drain": Cluster.drain,
     "swap": Cluster.swap,
     "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
     "cut": lambda cluster, one, other: cluster.network.cut(one, other),

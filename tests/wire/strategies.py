@@ -35,6 +35,7 @@ events = st.builds(
     seq=st.integers(1, INTEGER_MAX),
 )
 wishes = st.lists(patterns, max_size=4)
+lasts = st.dictionaries(names, numbers, max_size=3)
 entries = st.lists(st.tuples(names, wishes), max_size=3)
 stamps = st.just([]) | st.lists(numbers, min_size=9, max_size=9)
 changes = st.builds(wire.Change, names, names, st.just(["b1", "b2", "b3"]), st.integers(0, 1))
@@ -63,9 +64,29 @@ messages: st.SearchStrategy[wire.Message] = st.one_of(
     st.builds(wire.Flush, changes),
     st.builds(wire.Held, names, wishes, st.booleans()),
     *(st.builds(kind, names) for kind in (wire.Abort, wire.Ctrl, wire.AskHeld, wire.Done)),
+    st.builds(wire.Draining, st.booleans(), lasts),
+    st.builds(wire.Welcome, texts, names),
+    st.builds(wire.Offer, texts, numbers, numbers, wishes, lasts, st.booleans()),
+    st.builds(wire.Opened, texts, numbers, texts, st.booleans()),
+    st.builds(wire.Rest, texts, numbers, st.binary(max_size=40), st.booleans()),
+    st.builds(wire.Taken, texts, numbers),
+    st.builds(wire.Told, texts, numbers),
+    st.builds(wire.Withdraw, texts, numbers),
 )
 frames: st.SearchStrategy[wire.Frame] = st.one_of(
-    st.builds(wire.Hello, numbers, texts, names, names, numbers, numbers, numbers, st.booleans(), st.none() | waves),
+    st.builds(
+        wire.Hello,
+        numbers,
+        texts,
+        names,
+        names,
+        numbers,
+        numbers,
+        numbers,
+        st.booleans(),
+        st.none() | waves,
+        st.booleans(),
+    ),
     st.builds(wire.Data, numbers, numbers, numbers, numbers, st.lists(messages, max_size=4)),
     st.builds(wire.Ack, numbers, numbers, numbers),
     st.builds(wire.Refuse, texts, st.booleans(), st.booleans()),
@@ -111,10 +132,19 @@ MESSAGES: list[wire.Message] = [
     wire.AskHeld("b1.1:1"),
     wire.Held("b1.1:1", [_A], True),
     wire.Done("b1.1:1"),
+    wire.Draining(True, {"b1.1": 7}),
+    wire.Welcome("", "host:1883"),
+    wire.Offer("ann", 1, 0, [_A], {"b1.1": 7}, True),
+    wire.Opened("ann", 1, "", False),
+    wire.Rest("ann", 1, b"state", True),
+    wire.Taken("ann", 1),
+    wire.Told("ann", 1),
+    wire.Withdraw("ann", 1),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),
     wire.Hello(1, "global-table", "b1", "", 1, 0, 0, False, ("b1", 3)),
+    wire.Hello(1, "global-table", "b1", "", 1, 0, 0, False, ("b1", 3), True),
     *(wire.Data(2**47, 5, 4, 3, [message]) for message in MESSAGES),
     wire.Data(1, 1, 0, 0, MESSAGES),
     wire.Ack(2**47, 5, 4),

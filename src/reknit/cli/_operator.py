@@ -6,20 +6,25 @@ asked. All doors are asked at once. A broker that does not answer is named, and 
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
+import msgspec
 
 from reknit.cli._problem import BadInput, Failed
-from reknit.live.statefile import NetworkState, read_state
+from reknit.live.statefile import BrokerState, NetworkState, read_state
 
 __all__ = ["Answer", "Operator", "find_state"]
 
 ASK_S_MAX = 5.0
 CHANGE_S_MAX = 40.0
+ADD_S_MAX = 60.0
+GONE_S_MAX = 5.0
+GONE_POLL_S = 0.02
 ASKED_AT_ONCE_MAX = 32
 
 
@@ -55,8 +60,10 @@ class Operator:
 
     def __init__(self, urls: list[str]) -> None:
         found = [_Door(_checked(url)) for url in urls]
+        self._here = not urls  # the doors are those of the network of this directory
         self._doors = found or [_Door(broker.admin, broker.name) for broker in find_state().brokers]
         self._named = {door.name: door for door in self._doors if door.name}
+        self.added: list[BrokerState] = []
         self._http = httpx.Client(timeout=ASK_S_MAX, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -64,6 +71,11 @@ class Operator:
 
     def __exit__(self, *_: object) -> None:
         self._http.close()
+
+    @property
+    def names(self) -> list[str]:
+        """Those that are known."""
+        return list(self._named)
 
     def ask(self, path: str) -> list[Answer]:
         """The answer of each broker, or that it gave none, in the order of the doors."""
@@ -85,6 +97,23 @@ class Operator:
         """Ask broker ``at``, or the first door, for a change; a refusal is a failure with the broker's reason."""
         door = self._named[at] if at else self._doors[0]
         return self._request(method, door, path, body, CHANGE_S_MAX)
+
+    def forget(self, name: str) -> None:
+        """It has left: there is nobody to ask any more. Wait until the network's file knows that, too."""
+        self._doors.remove(self._named.pop(name))
+        until = time.monotonic() + GONE_S_MAX
+        while self._here and time.monotonic() < until and any(each.name == name for each in find_state().brokers):
+            time.sleep(GONE_POLL_S)
+
+    def add_broker(self, name: str, link: str) -> BrokerState:
+        """Ask whoever looks after the network of this directory for a broker more; from then on it is asked, too."""
+        steward = _Door(find_state().door, "the process of reknit up")
+        said = self._request("POST", steward, "/brokers", {"name": name, "link": link}, ADD_S_MAX)
+        added = msgspec.convert(said, BrokerState)
+        door = self._named[name] = _Door(added.admin, name)
+        self._doors.append(door)
+        self.added.append(added)
+        return added
 
     def _answer(self, door: _Door, path: str) -> Answer:
         try:

@@ -1,4 +1,4 @@
-"""``reknit broker``: one broker, in the foreground; and ``reknit broker add``: one more for a network that runs."""
+"""``reknit broker``: one broker, in the foreground; ``add`` and ``drain``: one more or less in a network that runs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reknit.cli._flags import DryRunFlag, JsonFlag
+from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, VerifyFlag
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
     from reknit.live.config import BrokerFile, OwnSection, Settings
-    from reknit.live.statefile import BrokerState
 
-__all__ = ["add", "broker", "register"]
-
-ADD_S_MAX = 60.0
+__all__ = ["add", "broker", "drain", "register"]
 
 
 def register(app: typer.Typer) -> None:
     verbs = typer.Typer(
-        invoke_without_command=True, short_help="Run one broker, or add one to a network.", rich_markup_mode=None
+        invoke_without_command=True, short_help="Run one broker, or add or drain one.", rich_markup_mode=None
     )
     verbs.callback()(broker)
     verbs.command("add", short_help="Add a broker to the network that runs here.")(add)
+    verbs.command("drain", short_help="Move a broker's clients to its neighbour, and end it.")(drain)
     app.add_typer(verbs, name="broker")
 
 
@@ -41,6 +39,9 @@ def broker(
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="A broker's TOML file; flags win.")] = None,
     trace: Annotated[str, typer.Option(metavar="DIR", help="Write what it sees there.")] = "",
+    new: Annotated[
+        bool, typer.Option("--new", help="It has never been linked before: its first link needs no search.")
+    ] = False,
     settings: Annotated[str, typer.Option(hidden=True)] = "",
     until_stdin_closes: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
@@ -56,6 +57,7 @@ def broker(
 
     from reknit.live.address import parse_address
     from reknit.live.config import BrokerFile, check_name, read_broker_file
+    from reknit.live.network import EXIT_DRAINED
     from reknit.live.process import BrokerPlan, run_broker
 
     file = read_broker_file(config) if config else BrokerFile()
@@ -70,16 +72,19 @@ def broker(
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
         settings=_settings(file, settings, trace),
         state=Path(section.state) if section.state else None,
+        new=new,
         until_stdin_closes=until_stdin_closes,
     )
     _log_to_stderr()
-    run_broker(plan)
+    if run_broker(plan) and until_stdin_closes:
+        raise typer.Exit(EXIT_DRAINED)
 
 
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What its neighbours are to call it.")],
     link: Annotated[str, typer.Option(metavar="TO", help="The broker to link it with; none without it.")] = "",
     dry_run: DryRunFlag = False,
+    verify: VerifyFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Start a broker more in the network that `reknit up` runs in this directory, at ports that are free.
@@ -88,62 +93,53 @@ def add(
 
     Example: reknit broker add b6 --link b2
     """
-    import msgspec
-
-    from reknit.cli._operator import find_state
+    from reknit.cli._changes.plans import plan_add
+    from reknit.cli._changes.run import Manner, run
     from reknit.live.config import check_name
 
-    state = find_state()
     check_name(name, "broker add")
-    if any(each.name == name for each in state.brokers):
-        raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
     if link:
-        state.broker(link)
-    where = f", linked with {link}" if link else ", a tree of its own"
-    if dry_run:
-        _print_cost(name, link, as_json)
-        return
-    added = _ask_steward(state.door, name, link)
-    shown = f"{name} is ready{where}: mqtt {added.mqtt}, links {added.listen}, admin {added.admin}"
-    typer.echo(msgspec.json.format(msgspec.json.encode(added), indent=2).decode() if as_json else shown)
+        run(Manner([], dry_run, verify, as_json), lambda _, view: plan_add(view, name, link))
+    else:
+        _add_alone(name, dry_run, as_json)
 
 
-def _print_cost(name: str, link: str, as_json: bool) -> None:
-    import json
-
+def _add_alone(name: str, dry_run: bool, as_json: bool) -> None:
+    """No change of the tree: it is one of its own."""
     import msgspec
 
-    from reknit.cli._changes.cost import estimate_join
-    from reknit.cli._changes.view import look
     from reknit.cli._operator import Operator
 
     with Operator([]) as operator:
-        tables = {table["name"]: table for table in operator.all("/table")} if link else {}
-        cost = estimate_join(look(operator), link, tables)
-    if as_json:
-        typer.echo(json.dumps({"dry_run": True, **msgspec.to_builtins(cost)}, indent=2))
-        return
-    typer.echo(f"{name} would be started" + (f" and linked with {link}" if link else ", a tree of its own"))
-    typer.echo(f"touches {', '.join(cost.brokers) or 'nobody'}")
-    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
+        if name in operator.names:
+            raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
+        if dry_run:
+            typer.echo("{}" if as_json else f"{name} would be started, a tree of its own; nothing was changed")
+            return
+        added = operator.add_broker(name, "")
+    shown = f"{name} is ready, a tree of its own: mqtt {added.mqtt}, links {added.listen}, admin {added.admin}"
+    typer.echo(msgspec.json.format(msgspec.json.encode(added), indent=2).decode() if as_json else shown)
 
 
-def _ask_steward(door: str, name: str, link: str) -> BrokerState:
-    import httpx
-    import msgspec
+def drain(
+    name: Annotated[str, typer.Argument(metavar="B", help="The broker to drain.")],
+    to: Annotated[str, typer.Option(metavar="A", help="The neighbour that takes its clients.")] = "",
+    dry_run: DryRunFlag = False,
+    verify: VerifyFlag = False,
+    admin: AdminFlag = [],  # noqa: B006
+    as_json: JsonFlag = False,
+) -> None:
+    """Move the clients of B to a neighbour, and end B. No event is lost, doubled or reordered.
 
-    from reknit.cli._problem import Failed
-    from reknit.live.statefile import BrokerState
+    If B is no leaf of the tree, the links of its other neighbours are swapped over to A first. Without --to, A is the
+    neighbour whose name is the first.
 
-    typer.echo(f"starting {name} ...", err=True)
-    try:
-        with httpx.Client(timeout=ADD_S_MAX, trust_env=False) as http:
-            answer = http.post(f"{door}/brokers", json={"name": name, "link": link})
-        if answer.is_error:
-            raise Failed(str(answer.json()["error"]))
-        return msgspec.convert(answer.json(), BrokerState)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise Failed(f"broker add: no answer from the process of reknit up ({error})") from None
+    Example: reknit broker drain b2 --to b1 --dry-run
+    """
+    from reknit.cli._changes.plans import plan_drain
+    from reknit.cli._changes.run import Manner, run
+
+    run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_drain(view, name, to))
 
 
 def _refuse_missing(section: OwnSection) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reknit.cli._changes.told import Told
     from reknit.cli._changes.view import View
     from reknit.cli._operator import Operator
+    from reknit.core.overlay.history import Deed
 
 __all__ = ["list_changes", "register", "show", "undo"]
 
@@ -87,10 +88,10 @@ def undo(
     """
     from reknit.cli._changes.plans import plan_undo
     from reknit.cli._changes.run import Manner, run
-    from reknit.cli._changes.told import find, steps_of
+    from reknit.cli._changes.told import deeds_of, find
 
     def plan_for(operator: Operator, view: View) -> Plan:
-        return plan_undo(view, f"change undo {name}", steps_of(find(_ask(operator)[0], name)))
+        return plan_undo(view, f"change undo {name}", deeds_of(find(_ask(operator)[0], name)))
 
     run(Manner(admin, dry_run, verify, as_json), plan_for)
 
@@ -122,21 +123,30 @@ def _print_table(changes: list[Told]) -> None:
 
     table = Table("change", "what", "begun", "took", "outcome", "step of", box=None, pad_edge=False)
     for told in changes:
-        what = f"{told.kind} {' '.join(told.brokers)}"
-        table.add_row(told.id, what, _clock(told.begun), _took(told), told.outcome, told.of)
+        table.add_row(told.id, str(told.deed), _clock(told.begun), _took(told), told.outcome, told.of)
     Console(soft_wrap=True, markup=False, highlight=False).print(table)
 
 
 def _print_change(told: Told) -> None:
-    a, b, c = told.brokers
-    typer.echo(f"{told.id}: {told.kind} {a} {b} {c}: {told.outcome}" + (f" (step of {told.of})" if told.of else ""))
+    typer.echo(f"{told.id}: {told.deed}: {told.outcome}" + (f" (step of {told.of})" if told.of else ""))
     took = f", took {_took(told)}" if told.ended is not None else ""
     typer.echo(f"  begun {_clock(told.begun)}{took}; {told.messages} messages, {told.bytes:,} bytes")
     for part in told.parts:
         now = f", {part['now']['stage']}, waits for {part['now']['waits_for']}" if part["now"] else ""
         typer.echo(f"  {part['broker']} ({part['part']}): {part['messages']} messages, {part['bytes']:,} bytes{now}")
     if told.undo:
-        typer.echo(f"  undo: reknit swap {' '.join(told.undo['brokers'])}")
+        typer.echo(f"  undo: reknit {_command(told.deed.inverse)}")
+
+
+def _command(deed: Deed) -> str:
+    from reknit.core.overlay.history import ADD, DRAIN
+
+    match deed:
+        case (kind, (name, link)) if kind == ADD:
+            return f"broker add {name} --link {link}"
+        case (kind, (name, _)) if kind == DRAIN:
+            return f"broker drain {name}"
+    return str(deed)
 
 
 def _clock(seconds: float) -> str:

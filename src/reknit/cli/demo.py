@@ -40,9 +40,9 @@ def demo(
     """Run a network of brokers, let clients talk, kill the broker in the middle, change the tree, and judge.
 
     Every broker is a process; the clients speak MQTT over real sockets; events flow while the broker is dead, while
-    it comes back, while links are swapped, and while a broker is added. Then independent checkers read the trace,
-    and the clients' own notes are judged beside it. Exit code 1 if anything was lost, duplicated, out of order or
-    unwanted.
+    it comes back, while links are swapped, while a broker is added, and while another is drained. Then independent
+    checkers read the trace, and the clients' own notes are judged beside it. Exit code 1 if anything was lost,
+    duplicated, out of order or unwanted.
 
     Example: reknit demo --seed 7 --keep out/demo
     """

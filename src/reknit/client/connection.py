@@ -1,8 +1,10 @@
 """A client's connection: publish and subscribe with ordinary Python values, over MQTT 5.
 
-Owns: the life of the connection, and what is asked over it. Must not know: brokers' insides. Thin over aiomqtt, which
-keeps some things to itself that are needed here: why a SUBACK or PUBACK refused, the broker's limits and last words,
-and messages without a task for each. All come to it as callbacks, so a subclass that overrides these is enough.
+Owns: the life of the connection, and what is asked over it. Must not know: brokers' insides. Thin over aiomqtt.
+
+A broker that is drained sends its clients elsewhere, and their sessions ahead of them. The client follows: it connects
+there, finds its session, sends again what was not acknowledged, and asks again what was not answered. Meanwhile whoever
+wants something waits; nobody else notices.
 """
 
 from __future__ import annotations
@@ -11,15 +13,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import aiomqtt
-from paho.mqtt.client import MQTT_ERR_SUCCESS, MQTTMessage
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from reknit.client._mqtt import FAILURE_CODE_MIN, Granted, Moved, Mqtt
 from reknit.client.errors import (
     BadAttribute,
     BadRequest,
@@ -30,16 +32,19 @@ from reknit.client.errors import (
     Refused,
 )
 from reknit.client.event import publish_properties
+from reknit.client.moving import Place
 from reknit.client.subscription import Group, Groups, Subscription
 from reknit.model.event import SELECTOR_PROPERTY, Scalar
 from reknit.model.topic import check_topic
 
 __all__ = ["Client", "connect"]
 
-IN_FLIGHT_MAX = 20
-"""Publications at QoS 1 on their way at once, where the broker takes as many; others wait here."""
 ANSWER_S_MAX = 10.0
-FAILURE_CODE_MIN = 0x80
+FOLLOW_MAX = 8
+"""From broker to broker without a moment of rest; beyond it they send the client round in a circle."""
+FOLLOW_S_MAX = 10.0
+"""How long a broker that the client was sent to may be busy or away."""
+FOLLOW_WAIT_S = 0.1
 
 _LOGGER = logging.getLogger("reknit.client")
 _LOGGER.addHandler(logging.NullHandler())  # what matters is raised; nothing is printed unless the program asks for it
@@ -61,77 +66,6 @@ def connect(
     return Client(host, port, client_id, keepalive_s, json_attributes)
 
 
-class _Granted(list[ReasonCode]):
-    """A SUBACK's reason codes, and its reason in words."""
-
-    def __init__(self, codes: list[ReasonCode], reason: str) -> None:
-        super().__init__(codes)
-        self.reason = reason
-
-
-class _Mqtt(aiomqtt.Client):
-    def __init__(self, groups: Groups, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._groups = groups
-        self._acknowledgements: dict[int, asyncio.Future[str]] = {}
-        self.packet_bytes_max = 0
-        """The broker's limit; 0 while it has not named one."""
-        self.last_words = ""
-        """What the broker said when it ended the connection."""
-
-    async def send(self, topic: str, payload: bytes, qos: int, properties: Properties | None) -> str:
-        """Publish, and wait until it is written or acknowledged; why the broker refused it, empty if it did not."""
-        info = self._client.publish(topic, payload, qos, False, properties)
-        if info.rc != MQTT_ERR_SUCCESS:
-            raise aiomqtt.MqttCodeError(info.rc, "could not publish")
-        if info.is_published():
-            return ""
-        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._acknowledgements[info.mid] = answer
-        try:
-            async with asyncio.timeout(self.timeout):
-                return await answer
-        finally:
-            self._acknowledgements.pop(info.mid, None)
-
-    def give_up(self, why: str) -> None:
-        """The connection is over: whoever waits for an answer gets none."""
-        pending: list[asyncio.Future[Any]] = [*self._acknowledgements.values(), *self._pending_subscribes.values()]
-        for waiting in pending:
-            if not waiting.done():
-                waiting.set_exception(Disconnected(why))
-        for confirmation in self._pending_unsubscribes.values():
-            confirmation.set()
-
-    def _on_connect(self, client: Any, userdata: Any, flags: Any, reason_code: Any, properties: Any = None) -> None:
-        self.packet_bytes_max = getattr(properties, "MaximumPacketSize", 0)
-        # The public setter is for the time before the connection, when the broker's limit is not known yet.
-        client._max_inflight_messages = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
-        super()._on_connect(client, userdata, flags, reason_code, properties)
-
-    def _on_disconnect(self, client: Any, userdata: Any, flags: Any, reason_code: Any, properties: Any = None) -> None:
-        self.last_words = _reason_string(properties)
-        super()._on_disconnect(client, userdata, flags, reason_code, properties)
-
-    def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any) -> None:
-        answer = self._acknowledgements.get(mid)
-        if answer is not None and not answer.done():
-            failed = reason_code.value >= FAILURE_CODE_MIN
-            answer.set_result((_reason_string(properties) or str(reason_code)) if failed else "")
-
-    def _on_subscribe(
-        self, client: Any, userdata: Any, mid: int, reason_codes: list[ReasonCode], properties: Any = None
-    ) -> None:
-        super()._on_subscribe(client, userdata, mid, _Granted(reason_codes, _reason_string(properties)), properties)
-
-    def _on_message(self, client: Any, userdata: Any, message: MQTTMessage) -> None:
-        self._groups.dispatch(message)
-
-
-def _reason_string(properties: Any) -> str:
-    return str(getattr(properties, "ReasonString", ""))
-
-
 class Client:
     """One connection to one broker. Make it with ``connect``."""
 
@@ -148,19 +82,49 @@ class Client:
         }
         self._groups = Groups(json_attributes)
         self._changing = asyncio.Lock()
-        self._mqtt: _Mqtt
+        self._mqtt: Mqtt
         self._watch: asyncio.Task[None]
         self._ended = ""
+        self._here = asyncio.Event()  # not on the way from one broker to another
 
     async def __aenter__(self) -> Self:
         self._ended = ""
-        self._mqtt = _Mqtt(self._groups, **self._settings)
+        self._mqtt = Mqtt(self._groups, **self._settings)
         try:
-            await self._mqtt.__aenter__()
+            await self._connect()
         except (aiomqtt.MqttError, OSError, ValueError) as error:
             raise ConnectFailed(f"{self._where}: {error}") from None
+        self._here.set()
+        self._mqtt.sent_away = self._here.clear
         self._watch = asyncio.create_task(self._watching())
         return self
+
+    async def _connect(self) -> None:
+        """To the broker that was named, or to the one that it names instead."""
+        try:
+            await self._mqtt.__aenter__()
+        except aiomqtt.MqttError:
+            if self._mqtt.elsewhere is None:
+                raise
+            await self._follow(self._mqtt.elsewhere)
+
+    async def _follow(self, place: Place) -> None:
+        """Go where the broker has sent us, and from there on, if it must be. A broker that is busy is asked again."""
+        until = asyncio.get_running_loop().time() + FOLLOW_S_MAX
+        for _ in range(FOLLOW_MAX):
+            while True:
+                self._where = str(place)
+                try:
+                    await self._mqtt.go(place)
+                    return
+                except aiomqtt.MqttError:
+                    if self._mqtt.elsewhere is not None:
+                        place = self._mqtt.elsewhere
+                        break
+                    if asyncio.get_running_loop().time() > until:
+                        raise
+                    await asyncio.sleep(FOLLOW_WAIT_S)
+        raise aiomqtt.MqttError(f"sent from broker to broker more than {FOLLOW_MAX} times")
 
     async def __aexit__(self, *_: object) -> None:
         self._watch.cancel()
@@ -192,8 +156,7 @@ class Client:
         properties = publish_properties({**(attributes or {}), **values}, content_type)
         data = _payload(payload)
         self._check_size(topic, data, qos, properties)
-        if self._ended:
-            raise Disconnected(self._ended)
+        await self._be_here()
         try:
             refusal = await self._mqtt.send(topic, data, qos, properties)
         except aiomqtt.MqttError as error:
@@ -202,6 +165,13 @@ class Client:
             raise NotAnswered(f"{self._where}: no acknowledgement within {ANSWER_S_MAX:g} s") from None
         if refusal:
             raise Refused(f"{topic}: {refusal}")
+
+    async def _be_here(self) -> None:
+        """Wait until we are connected, if we are on the way to another broker."""
+        while not self._ended and not self._here.is_set():
+            await self._here.wait()
+        if self._ended:
+            raise Disconnected(self._ended)
 
     def _check_size(self, topic: str, payload: bytes, qos: int, properties: Properties | None) -> None:
         limit = self._mqtt.packet_bytes_max
@@ -264,11 +234,28 @@ class Client:
         with contextlib.suppress(ClientError, aiomqtt.MqttError):
             if not group.members:
                 self._groups.drop(group)
-                await self._mqtt.unsubscribe(topic)
+                await self._unsubscribe(topic)
             elif group.where != before:
                 await self._ask(group)
 
+    async def _unsubscribe(self, topic: str) -> None:
+        while True:
+            await self._be_here()
+            place = self._where
+            await self._mqtt.unsubscribe(topic)
+            if place == self._where:
+                return
+
     async def _ask(self, group: Group) -> None:
+        while True:
+            await self._be_here()
+            try:
+                await self._ask_once(group)
+                return
+            except Moved:
+                continue
+
+    async def _ask_once(self, group: Group) -> None:
         properties = Properties(PacketTypes.SUBSCRIBE)  # type: ignore[no-untyped-call]
         properties.SubscriptionIdentifier = group.identifier
         if group.where:
@@ -281,19 +268,43 @@ class Client:
             raise BadRequest(f"{group.topic}: {error}") from None
         except aiomqtt.MqttError as error:
             raise Disconnected(self._ended or f"{self._where}: {error}") from None
-        if isinstance(answer, _Granted) and any(code.value >= FAILURE_CODE_MIN for code in answer):
+        if isinstance(answer, Granted) and any(code.value >= FAILURE_CODE_MIN for code in answer):
             raise Refused(answer.reason or str(answer[0]))
 
     async def _watching(self) -> None:
         """The messages go to their subscriptions by themselves; what is left to wait for is the end."""
+        while True:
+            try:
+                async for _ in self._mqtt.messages:
+                    pass
+            except aiomqtt.MqttError as error:
+                place = self._mqtt.elsewhere
+                if place is None:
+                    self._fail(f"{self._where}: {_why(error.__cause__ or error, self._mqtt.last_words)}")
+                    return
+                if not await self._move(place):
+                    return
+
+    async def _move(self, place: Place) -> bool:
+        """The broker has sent us elsewhere; whether we are there."""
+        self._here.clear()
+        before = self._where
         try:
-            async for _ in self._mqtt.messages:
-                pass
-        except aiomqtt.MqttError as error:
-            self._fail(f"{self._where}: {_why(error.__cause__ or error, self._mqtt.last_words)}")
+            await self._follow(place)
+            self._mqtt.ask_again()
+            if not self._mqtt.session_present:
+                for group in self._groups.all:
+                    await self._ask_once(group)
+        except (aiomqtt.MqttError, ClientError, OSError, ValueError) as error:
+            self._fail(f"{before}: sent to {self._where}, and not taken there: {error}")
+            return False
+        finally:
+            self._here.set()
+        return True
 
     def _fail(self, why: str) -> None:
         self._ended = self._ended or why
+        self._here.set()
         self._mqtt.give_up(why)
         for member in self._groups.members:
             member.fail(Disconnected(why))

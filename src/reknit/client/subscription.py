@@ -124,6 +124,10 @@ class Groups:
         """Every subscription, once."""
         return list(dict.fromkeys(member for group in self._by_topic.values() for member in group.members))
 
+    @property
+    def all(self) -> list[Group]:
+        return list(self._by_topic.values())
+
     def group(self, topic: str) -> Group:
         """The group of this filter, new if there is none."""
         if (found := self._by_topic.get(topic)) is None:

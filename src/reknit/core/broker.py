@@ -21,8 +21,10 @@ from reknit.core.io import (
     Detach,
     DialFailed,
     Dialled,
+    Drain,
     Due,
     Effect,
+    Exported,
     Input,
     Lost,
     Publish,
@@ -61,12 +63,12 @@ from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
-from reknit.core.routing.table import client
+from reknit.core.sessions.sessions import Sessions
 from reknit.core.turn import Turn
 from reknit.core.view import view
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Snapshot, Unsub
+from reknit.wire.messages import Events, Message, Moving, Snapshot, Unsub
 
 __all__ = ["Broker", "BrokerOptions"]
 
@@ -86,12 +88,15 @@ class Broker:
         address: str = "",
         links: Mapping[str, str] | None = None,
         notes: str = "",
+        new: bool = False,
+        door: str = "",
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
-        ``notes``: of the same.
+        ``notes``: of the same. ``new``: no life of it has ever been linked, so that its first link needs no search.
+        ``door``: where its clients connect; a broker whose sessions move here is told, so that the clients can follow.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
@@ -101,7 +106,7 @@ class Broker:
         self.options = options
         self.source = f"{name}.{incarnation:x}"
         self.turn = Turn(name, options.observe)
-        self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng)
+        self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
         self.overlay.swaps.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
@@ -114,19 +119,21 @@ class Broker:
         expected = [name for name in (*founded, *wanted) if name not in hidden]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
+        self._seen: dict[str, int] = {}  # by source: its last event that came by
+        parts = (self.turn, self.overlay, self.routing, self._clients, self._seen)
+        self.sessions = Sessions(*parts, options.sessions, rng, door)
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seq = 0
-        self._seen: dict[str, int] = {}  # by source: its last event that came by
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
             Publish: self._on_publish,
             Due: self._on_due,
-            Attach: self._on_attach,
-            Detach: self._on_detach,
-            Subscribe: self._on_subscribe,
-            Unsubscribe: self._on_unsubscribe,
+            Attach: self.sessions.attach,
+            Detach: self.sessions.detach,
+            Subscribe: self.sessions.subscribe,
+            Unsubscribe: self.sessions.unsubscribe,
             Accepted: lambda each: self.links.accepted(each.conn),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
             DialFailed: lambda each: self._on_link_events(self.links.dial_failed(each.peer, each.reason)),
@@ -137,6 +144,8 @@ class Broker:
                 self.overlay.swap(each.middle, each.goal, each.request, each.of)
             ),
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
+            Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
+            Exported: lambda each: self.sessions.departures.exported(each.client, each.state),
         }
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
@@ -149,7 +158,7 @@ class Broker:
         if self._begin_with is not None:
             self._begin(*self._begin_with)
         self._handlers[type(given)](given)
-        if self.links.of or self.links.changed or self.overlay.joins.wanted:
+        if self.links.of or self.links.changed or self.overlay.joins.wanted or self.sessions.busy:
             self._end_turn()
         if turn.custodies:
             self._let_go()
@@ -159,7 +168,8 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         at = self.links.deadline()
-        for other in (self.overlay.deadline(), self.replacing.deadline(), self.gate.deadline()):
+        others = (self.overlay.deadline(), self.replacing.deadline(), self.gate.deadline(), self.sessions.deadline())
+        for other in others:
             if other is not None and (at is None or other < at):
                 at = other
         return at
@@ -176,6 +186,8 @@ class Broker:
 
     def _end_turn(self) -> None:
         self._on_overlay_events(self.overlay.end_of_turn())
+        if self.sessions.busy:
+            self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
@@ -196,26 +208,6 @@ class Broker:
                 settle(custody, self.turn)
 
     # --- clients
-
-    def _on_attach(self, each: Attach) -> None:
-        if each.client not in self._clients:
-            self._clients[each.client] = None
-            self.turn.see(Kind.ATTACHED, client=each.client)
-
-    def _on_detach(self, each: Detach) -> None:
-        if each.client in self._clients:
-            for pattern in self.routing.table.of(client(each.client)):
-                self.routing.unsubscribe(each.client, pattern)
-            del self._clients[each.client]
-            self.turn.see(Kind.DETACHED, client=each.client)
-
-    def _on_subscribe(self, each: Subscribe) -> None:
-        for pattern in each.patterns:
-            self.routing.subscribe(each.client, pattern)
-
-    def _on_unsubscribe(self, each: Unsubscribe) -> None:
-        for pattern in each.patterns:
-            self.routing.unsubscribe(each.client, pattern)
 
     def _on_publish(self, each: Publish) -> None:
         observing = self.turn.observing
@@ -239,8 +231,11 @@ class Broker:
     def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
         route = self.routing.route(event)
-        if route.matches:
-            self.turn.effects.append(Deliver(event, route.matches))
+        matches = route.matches
+        if matches and self.sessions.busy:
+            matches = self.sessions.sift(event, sender, matches)
+        if matches:
+            self.turn.effects.append(Deliver(event, matches))
         for neighbour in route.neighbours:
             if neighbour not in skip:
                 self.overlay.forward(event, neighbour, sender, custody)
@@ -307,7 +302,8 @@ class Broker:
                 case Arrived():
                     for message in event.messages:
                         self._on_message(message, event)
-                case Linked(peer=peer):
+                case Linked(peer=peer, again=again):
+                    self.sessions.linked(peer, again)
                     self.replacing.met(peer)
                     self.routing.begin_session(peer)
                     self._tell(peer)
@@ -317,6 +313,7 @@ class Broker:
                     self._replayed(peer)
                 case Unlinked(peer=peer, keep=keep):
                     self._untold.pop(peer, None)
+                    self.sessions.unlinked(peer)
                     self.routing.begin_session(peer)
                     if keep:
                         self.routing.tell_no_more(peer)
@@ -365,6 +362,8 @@ class Broker:
         if isinstance(message, Events):
             for event in message.events:
                 self._take(event, arrived)
+        elif isinstance(message, Moving):
+            self.sessions.receive(peer, message)
         elif isinstance(message, CHANGE_MESSAGES):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):

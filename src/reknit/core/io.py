@@ -29,8 +29,14 @@ __all__ = [
     "Dial",
     "DialFailed",
     "Dialled",
+    "Discard",
+    "Drain",
     "Due",
     "Effect",
+    "Ended",
+    "Export",
+    "Exported",
+    "Import",
     "Input",
     "LinkAppeared",
     "LinkVanished",
@@ -40,14 +46,18 @@ __all__ = [
     "Operation",
     "Publish",
     "Received",
+    "Redirect",
+    "Refer",
     "Remember",
     "RemoveLink",
     "Replace",
     "Reply",
+    "Reserve",
     "Send",
     "Subscribe",
     "Substitute",
     "SwapLink",
+    "Thaw",
     "Unsubscribe",
 ]
 
@@ -140,6 +150,23 @@ class RemoveLink(msgspec.Struct, frozen=True, gc=False):
     request: int
 
 
+class Drain(msgspec.Struct, frozen=True, gc=False):
+    """Move all sessions to the only neighbour, and leave the network. A ``Reply`` says how it went; see ``Ended``.
+
+    ``of``: the larger change that it is a step of, for whoever looks back.
+    """
+
+    request: int
+    of: str = ""
+
+
+class Exported(msgspec.Struct, frozen=True, gc=False):
+    """The answer to ``Export``: all that the client's session is, apart from what the core knows of it."""
+
+    client: str
+    state: bytes
+
+
 class SwapLink(msgspec.Struct, frozen=True, gc=False):
     """Turn the link to ``middle`` into one to ``goal``, a neighbour of ``middle``, while events flow.
 
@@ -193,8 +220,8 @@ class Substitute(msgspec.Struct, frozen=True, gc=False):
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
-Operation: TypeAlias = AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation
+Operation: TypeAlias = AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain
+Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported
 
 # --- effects
 
@@ -259,4 +286,73 @@ class Remember(msgspec.Struct, frozen=True, gc=False):
     notes: str = ""
 
 
-Effect: TypeAlias = Remember | Send | Close | Dial | Deliver | Observe | Reply
+# --- effects: sessions that move
+
+
+class Export(msgspec.Struct, frozen=True, gc=False):
+    """Nothing more is delivered to this client here. Answer with ``Exported``; after that, take nothing from it."""
+
+    client: str
+
+
+class Thaw(msgspec.Struct, frozen=True, gc=False):
+    """It stays after all: serve it as before. An ``Exported`` that is still to come is not wanted any more."""
+
+    client: str
+
+
+class Redirect(msgspec.Struct, frozen=True, gc=False):
+    """Its session is with ``broker`` now: send it there, to ``door``, and forget it. No ``Detach`` is expected."""
+
+    client: str
+    broker: str
+    door: str
+
+
+class Reserve(msgspec.Struct, frozen=True, gc=False):
+    """A session of this client is on its way here: until it is (``Import``), the client has to wait."""
+
+    client: str
+
+
+class Import(msgspec.Struct, frozen=True, gc=False):
+    """The session is here, with the state that another shell has exported. What is delivered comes behind it."""
+
+    client: str
+    state: bytes
+
+
+class Discard(msgspec.Struct, frozen=True, gc=False):
+    """A session that was reserved or imported is void. No ``Detach`` is expected."""
+
+    client: str
+
+
+class Refer(msgspec.Struct, frozen=True, gc=False):
+    """Take no client that has no session here: send it to ``broker``, at ``door``. To nobody: take all again."""
+
+    broker: str
+    door: str
+
+
+class Ended(msgspec.Struct, frozen=True, gc=False):
+    """This broker has left the network for good, and has no clients. Nothing is lost if it ends now."""
+
+
+Effect: TypeAlias = (
+    Remember
+    | Send
+    | Close
+    | Dial
+    | Deliver
+    | Observe
+    | Reply
+    | Export
+    | Thaw
+    | Redirect
+    | Reserve
+    | Import
+    | Discard
+    | Refer
+    | Ended
+)

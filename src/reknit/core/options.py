@@ -10,6 +10,7 @@ import msgspec
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions
 from reknit.core.routing.strategies import RoutingName
+from reknit.core.sessions.options import SessionOptions
 
 __all__ = ["BrokerOptions"]
 
@@ -37,3 +38,4 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: LinkOptions = LinkOptions()
     overlay: OverlayOptions = OverlayOptions()
     changes: ChangeOptions = ChangeOptions()
+    sessions: SessionOptions = SessionOptions()

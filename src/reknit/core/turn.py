@@ -26,7 +26,7 @@ __all__ = ["Turn"]
 class Turn:
     """The layers of one broker hold the same turn; the broker sets its time and takes its effects."""
 
-    __slots__ = ("_forwarded", "_published", "custodies", "effects", "node", "now", "observing", "seen")
+    __slots__ = ("_forwarded", "_noted", "_published", "custodies", "effects", "node", "now", "observing", "seen")
 
     def __init__(self, node: str, observing: bool) -> None:
         self.node = node
@@ -36,11 +36,13 @@ class Turn:
         self.seen: list[Seen] = []
         self.custodies: list[Custody] = []  # held until the turn ends
         self._published: Passage | None = None  # in this turn
+        self._noted = 0  # deliveries of this turn that have been seen
         self._forwarded: Passage | None = None  # the last of ``seen``, if it is of events from elsewhere
 
     def end(self) -> list[Effect]:
         if self.observing:
             self._see_deliveries()
+            self._noted = 0
         if self.seen:
             self.effects.append(Observe(self.seen))
             self.seen = []
@@ -91,8 +93,15 @@ class Turn:
             self._forwarded = None
             self.seen.append(Passage(self.now, self.node, None, events, settled=True))
 
+    def note_deliveries(self) -> None:
+        """Note what was delivered so far, since something is to be said that must stand behind it."""
+        if self.observing:
+            self._see_deliveries()
+            self._noted = sum(type(each) is Deliver for each in self.effects)
+            self._forwarded = None
+
     def _see_deliveries(self) -> None:
-        delivered = [each for each in self.effects if type(each) is Deliver]
+        delivered = [each for each in self.effects if type(each) is Deliver][self._noted :]
         passage = self._published
         if delivered and passage is not None:
             if _just(delivered, passage.events):

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from reknit.core.io import Reply
+from reknit.core.io import Drain, Reply
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
@@ -31,6 +31,8 @@ __all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 BODY_BYTES_MAX = 64 << 10
 CHANGE_CHARS_MAX = 300
 CLOSE_S_MAX = 1
+DRAIN_S_MAX = 0.5
+"""How long the answer to a drain waits for a refusal."""
 
 
 class About(msgspec.Struct, frozen=True):
@@ -47,6 +49,11 @@ class About(msgspec.Struct, frozen=True):
 class LinkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     peer: str
     address: str
+
+
+class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    of: str = ""
+    """The larger change that it is a step of."""
 
 
 class SwapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="swap"):
@@ -83,6 +90,8 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
             Route("/changes", admin.changes, methods=["GET"]),
             Route("/changes", admin.change, methods=["POST"]),
+            Route("/drain", admin.progress, methods=["GET"]),
+            Route("/drain", admin.drain, methods=["POST"]),
         ]
     )
 
@@ -97,6 +106,8 @@ PATHS = {
     "DELETE /links/NAME": "leave this neighbour",
     "GET /changes": "the changes of the tree that it takes or took part in",
     "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; 409 and the reason if refused',
+    "GET /drain": "how far its drain has come",
+    "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
 }
 
 
@@ -104,6 +115,7 @@ class _Admin:
     def __init__(self, driver: Driver, about: About) -> None:
         self._driver = driver
         self._about = about
+        self._draining: asyncio.Task[Reply] | None = None
 
     async def paths(self, request: Request) -> Response:
         return Json({"name": self._about.name, "paths": PATHS})
@@ -139,6 +151,24 @@ class _Admin:
     async def remove_link(self, request: Request) -> Response:
         return await self._answer(self._driver.remove_link(request.path_params["peer"]))
 
+    async def progress(self, request: Request) -> Response:
+        return Json({"name": self._about.name, **self._driver.broker.sessions.progress()})
+
+    async def drain(self, request: Request) -> Response:
+        """A refusal comes at once; the rest takes as long as the clients' sessions need, and is not waited for."""
+        try:
+            wanted = msgspec.json.decode(await read_body(request) or b"{}", type=DrainRequest)
+            _check_of(wanted.of)
+        except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
+            return Json({"error": str(error)}, status_code=400)
+        if self._draining is None or self._draining.done():
+            self._draining = asyncio.create_task(self._driver.operate(lambda request: Drain(request, wanted.of)))
+            self._draining.add_done_callback(_ignore)
+        await asyncio.wait([self._draining], timeout=DRAIN_S_MAX)
+        if self._draining.done() and not self._draining.exception() and (refusal := self._draining.result().error):
+            return Json({"error": refusal}, status_code=409)
+        return Json({"name": self._about.name, **self._driver.broker.sessions.progress()}, status_code=202)
+
     async def changes(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._changes()})
 
@@ -147,8 +177,7 @@ class _Admin:
             wanted = msgspec.json.decode(await read_body(request), type=ChangeRequest)
             check_name(wanted.middle, "middle")
             check_name(wanted.goal, "goal")
-            if len(wanted.of) > CHANGE_CHARS_MAX:
-                raise ConfigError(f"of: more than {CHANGE_CHARS_MAX} characters")
+            _check_of(wanted.of)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         return await self._answer(self._driver.swap_link(wanted.middle, wanted.goal, wanted.of))
@@ -170,6 +199,17 @@ class _Admin:
         if reply.error:
             return Json({"error": reply.error}, status_code=409)
         return Json({"done": True, "change": reply.change} if reply.change else {"done": True})
+
+
+def _check_of(name: str) -> None:
+    if len(name) > CHANGE_CHARS_MAX:
+        raise ConfigError(f"of: more than {CHANGE_CHARS_MAX} characters")
+
+
+def _ignore(task: asyncio.Task[Reply]) -> None:
+    """That nobody was told in time is no failure: the broker ends when it is drained, or says why it is not."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def read_body(request: Request) -> bytes:

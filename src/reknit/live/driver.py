@@ -46,6 +46,7 @@ from reknit.live.config import Bounds
 from reknit.live.framing import frame_head
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
+from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
@@ -130,6 +131,7 @@ class Driver:
         self.loop = asyncio.get_running_loop()
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
+        self.moves = Moves(door, self.clients)
         self._trace = trace
         self._memory = memory
         self._clock = clock
@@ -162,9 +164,9 @@ class Driver:
                 timer.cancel()
         for task in list(self._dials):
             task.cancel()
-        links, self.links = self.links, {}
-        clients, self.clients = self.clients, {}
-        protocols: list[LinkProtocol | ClientProtocol] = [*links.values(), *clients.values()]
+        protocols: list[LinkProtocol | ClientProtocol] = [*self.links.values(), *self.clients.values()]
+        self.links.clear()
+        self.clients.clear()
         for protocol in protocols:
             protocol.close()
         if protocols:
@@ -252,16 +254,16 @@ class Driver:
 
     async def add_link(self, peer: str, address: str) -> Reply:
         """Join two trees; the reply says why it was refused, if it was."""
-        return await self._operate(lambda request: AddLink(peer, address, request))
+        return await self.operate(lambda request: AddLink(peer, address, request))
 
     async def remove_link(self, peer: str) -> Reply:
-        return await self._operate(lambda request: RemoveLink(peer, request))
+        return await self.operate(lambda request: RemoveLink(peer, request))
 
     async def swap_link(self, middle: str, goal: str, of: str = "") -> Reply:
         """Turn the link to ``middle`` into one to ``goal``; the reply names the change."""
-        return await self._operate(lambda request: SwapLink(middle, goal, request, of))
+        return await self.operate(lambda request: SwapLink(middle, goal, request, of))
 
-    async def _operate(self, command: Callable[[int], Input]) -> Reply:
+    async def operate(self, command: Callable[[int], Input]) -> Reply:
         """Feed a command and wait for its reply; ``TimeoutError`` if none comes."""
         request = next(self._requests)
         reply: asyncio.Future[Reply] = self.loop.create_future()
@@ -301,12 +303,10 @@ class Driver:
 
     def count(self) -> dict[str, Any]:
         """All counters, by who counts."""
-        shell = {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)}
-        core = {"malformed_frames": self.broker.links.malformed, "unrouted": self.broker.unrouted}
         counted = {
-            "shell": shell,
+            "shell": {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)},
             "mqtt": msgspec.to_builtins(self.door.counters),
-            "core": core,
+            "core": {"malformed_frames": self.broker.links.malformed, "unrouted": self.broker.unrouted},
             "neighbours": msgspec.to_builtins(self.journal.neighbours),
         }
         if self._trace is not None:
@@ -336,9 +336,9 @@ class Driver:
             elif type(effect) is Send:
                 self._frames.setdefault(effect.conn, []).extend((frame_head(effect.frame), effect.frame))
             else:
-                self._perform_rare(effect)
+                self._perform_rare(effect, now)
 
-    def _perform_rare(self, effect: Effect) -> None:
+    def _perform_rare(self, effect: Effect, now: float) -> None:
         match effect:
             case Observe(seen):
                 self._observe(seen)
@@ -350,10 +350,14 @@ class Driver:
                 self._reply(effect)
             case Remember():
                 self._remember(effect)
+            case _:
+                self.moves.perform(effect, now)
 
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""
         clients, counters = self.clients, self.counters
+        if self.moves.pending:
+            self.moves.give(self.broker, self._perform, self._clock())
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:
                 continue

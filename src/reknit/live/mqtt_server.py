@@ -33,6 +33,8 @@ class ClientProtocol(asyncio.Protocol):
         self.remote = ""
         self._driver = driver
         self._open = False
+        self.lingers = False
+        """Whether it is to be closed only once the client has read all: unread bytes of its own would cut it short."""
         self._stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -77,8 +79,23 @@ class ClientProtocol(asyncio.Protocol):
     def close(self) -> None:
         """Close after what was written has left, and hear nothing more from this client."""
         self._open = False
-        self.transport.close()
+        if self.lingers and self.transport.can_write_eof():
+            # What the client still sends is read and dropped. A socket that is closed with bytes unread resets the
+            # connection, and with it what the client has not read yet: where to go, among other things.
+            self.hear(True)
+            self.transport.write_eof()
+        else:
+            self.transport.close()
         self._driver.loop.call_later(CLOSE_S_MAX, self.transport.abort)
+
+    def hear(self, ready: bool) -> None:
+        """Read on, or leave what comes in the socket."""
+        if self.transport.is_closing():
+            return
+        if ready and not self.transport.is_reading():
+            self.transport.resume_reading()
+        elif not ready and self.transport.is_reading():
+            self.transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended.set_result(None)

@@ -3,13 +3,13 @@
 Owns: starting, waiting until all is ready, restarting what dies, ending. Must not know: the protocol; it sees
 processes and their operators' doors.
 
-A broker that ends by itself is restarted, after a wait that doubles each time, and that is counted. A broker that
-says that its input is bad (exit code 2: a taken port, say) would say so again, so it ends the network instead. Each
-broker has a memory, a file in a directory that goes away with the network: a restarted one begins with the links that
-it had when it died, and goes on with a change of the tree that was under way then.
-What brokers say is relayed once all are ready, and until the end begins: before and after, links come and go anyway.
-Brokers run in sessions of their own, so that Ctrl-C reaches this process only, and hold the end of a pipe whose other
-end is here, so that none of them outlives it.
+A broker that ends by itself is restarted, after a wait that doubles each time, and that is counted; but not one that
+was drained. A broker that says that its input is bad (exit code 2: a taken port, say) would say so again, so it ends
+the network instead. Each broker has a memory, a file in a directory that goes away with the network: a restarted one
+begins with the links that it had when it died, and goes on with a change of the tree that was under way then. What
+brokers say is relayed once all are ready, and until the end begins: before and after, links come and go anyway. Brokers
+run in sessions of their own, so that Ctrl-C reaches this process only, and hold the end of a pipe whose other end is
+here, so that none of them outlives it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of
 from reknit.live.statefile import BrokerState, NetworkState, claim, remove_state, write_state
 
-__all__ = ["Network"]
+__all__ = ["EXIT_DRAINED", "Network"]
 
 RESTART_S_MIN = 0.2
 RESTART_S_MAX = 10.0
@@ -49,6 +49,8 @@ STOP_S_MAX = 15.0
 ASK_S_MAX = 2.0
 SAID_CHARS_MAX = 2000
 EXIT_BAD_INPUT = 2
+EXIT_DRAINED = 3
+"""A broker that somebody looks after says so that it was drained; alone, it just ends well."""
 
 Say = Callable[[str], None]
 
@@ -70,6 +72,7 @@ class _Child:
         self.last_words = ""
         self.begun = False  # it has been ready once
         self.failed = ""  # why it could not begin
+        self.new = False  # nobody can hold it for a neighbour before its first life
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -110,6 +113,7 @@ class Network:
         }
         self._memory: tempfile.TemporaryDirectory[str] | None = None
         self._door = ""
+        self._given_up: dict[str, None] = {}
         self._watches: set[asyncio.Task[None]] = set()
         self._file: Path | None = None
         self._ready = False
@@ -177,6 +181,9 @@ class Network:
         while not self._stopping:
             born = loop.time()
             code = await child.live(self._command(child), self._write, self._relay)
+            if code == EXIT_DRAINED and not self._stopping:
+                self._let_go(child)
+                return
             if self._stopping or self._hopeless(child, code):
                 return
             delay_s = RESTART_S_MIN if loop.time() - born > CALM_S else delay_s
@@ -185,6 +192,14 @@ class Network:
             delay_s = min(delay_s * 2, RESTART_S_MAX)
             child.restarts += 1
             self._watch(child)
+
+    def _let_go(self, child: _Child) -> None:
+        """It was drained: there is nobody to look after any more."""
+        name = child.planned.name
+        del self._children[name]
+        self._state_of(child).unlink(missing_ok=True)  # another of this name would begin with it
+        self._say(f"{name}: drained")
+        self._write()
 
     def _relay(self, line: str) -> None:
         if self._ready and not self._stopping:
@@ -217,9 +232,15 @@ class Network:
 
     def _command(self, child: _Child) -> list[str]:
         """A broker that remembers its neighbours is told of none."""
+        state = self._state_of(child)
+        if state.exists():
+            return broker_command(child.planned, {}, child.settings, state)
+        command = broker_command(child.planned, child.neighbours, child.settings, state)
+        return [*command, "--new"] if child.new else command
+
+    def _state_of(self, child: _Child) -> Path:
         assert self._memory is not None
-        state = Path(self._memory.name) / f"{child.planned.name}.json"
-        return broker_command(child.planned, {} if state.exists() else child.neighbours, child.settings, state)
+        return Path(self._memory.name) / f"{child.planned.name}.json"
 
     def _write(self) -> None:
         if self._file is not None and self._ready and not self._stopping:
@@ -262,6 +283,7 @@ class Network:
         options = msgspec.structs.replace(self._plan.settings.options, founded=False)  # this link nobody has checked
         settings = msgspec.structs.replace(self._plan.settings, options=options)
         child = self._children[name] = _Child(self._free_place(name), neighbours, settings)
+        child.new = name not in self._given_up
         child.task = asyncio.create_task(self._keep(child))
         try:
             await asyncio.wait_for(self._poll([child]), READY_S_MAX)
@@ -286,6 +308,7 @@ class Network:
         child.signal(signal.SIGKILL)
         await asyncio.wait([child.task], timeout=STOP_S_MAX)
         del self._children[child.planned.name]
+        self._given_up[child.planned.name] = None  # somebody may have taken it for a neighbour
 
     async def _stop(self) -> None:
         """SIGTERM to each, and for those that do not heed it, SIGKILL."""

@@ -59,18 +59,20 @@ class BrokerPlan:
     settings: Settings = field(default_factory=Settings)
     state: Path | None = None
     """Where the neighbours and notes are kept for the next life. If the file is there, they are taken from it alone."""
+    new: bool = False
+    """Whether no life of this broker has ever been linked: then its first link needs no search."""
     until_stdin_closes: bool = False
     """End when standard input ends, so that no broker outlives the one who started it; nor need its ``state``."""
 
 
-def run_broker(plan: BrokerPlan) -> None:
-    """Run until SIGTERM or SIGINT, on the fast loop where it is installed."""
+def run_broker(plan: BrokerPlan) -> bool:
+    """Run until SIGTERM or SIGINT, or until it was drained, which is said; on the fast loop where it is installed."""
     # What is loaded by now stays for good, and the events that come and go make no cycles: look for those seldom.
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_until_told(plan))
+        return runner.run(_until_told(plan))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -82,16 +84,21 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _until_told(plan: BrokerPlan) -> None:
+async def _until_told(plan: BrokerPlan) -> bool:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    async with broker_running(plan, _say):
-        await stop.wait()
-    _say("ended")
+    async with broker_running(plan, _say) as running:
+        ended = running.driver.moves.ended
+        waits = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
+    _say("drained, and ended" if ended.is_set() else "ended")
+    return ended.is_set()
 
 
 def _say(line: str) -> None:
@@ -134,7 +141,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         sockets = _bind(plan, undo)
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         incarnation = time.time_ns() // 1_000_000
-        driver = _driver(plan, incarnation, bound["listen"], journal)
+        driver = _driver(plan, incarnation, bound, journal)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
@@ -168,7 +175,8 @@ def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
         journal.say(f"not among them, so not linked: {passed}; add a link with `reknit link add`")
     options = msgspec.structs.replace(plan.settings.options, founded=False)
     settings = msgspec.structs.replace(plan.settings, options=options)
-    return replace(plan, neighbours=kept.wanted, links=kept.links, notes=kept.notes, settings=settings)
+    past = replace(plan, neighbours=kept.wanted, links=kept.links, notes=kept.notes)
+    return replace(past, settings=settings, new=False)
 
 
 def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
@@ -182,13 +190,18 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
     return sockets
 
 
-def _driver(plan: BrokerPlan, incarnation: int, listen: Address, journal: Journal) -> Driver:
+def _reachable(address: Address) -> str:
+    return "" if address.host in _EVERYWHERE else str(address)
+
+
+def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], journal: Journal) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
     options = msgspec.structs.replace(settings.options, observe=trace is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
-    reachable = "" if listen.host in _EVERYWHERE else str(listen)
-    broker = Broker(plan.name, incarnation, options, rng, plan.neighbours, reachable, plan.links, plan.notes)
+    listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
+    known = (plan.neighbours, listens, plan.links, plan.notes)
+    broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
     door = Door(door_options(settings.mqtt), rng)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory)

@@ -18,6 +18,7 @@ can read one.
                silence                        DISCONNECT with KEEP_ALIVE_TIMEOUT, then the end
                CONNECT of the same client on  DISCONNECT with SESSION_TAKEN_OVER, then the end
                another connection
+               its session has moved          DISCONNECT with SERVER_MOVED, and where to; then the end
 
 At the end of a connection its will is published, now or after its delay, unless the goodbye was a normal one. The
 session ends with the connection, or when its expiry interval is over: then the client is detached from the core.
@@ -39,12 +40,13 @@ from reknit.mqtt import packets
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
 from reknit.mqtt.incoming import check_publish, to_event, topic_fault
+from reknit.mqtt.moves import Moves
 from reknit.mqtt.options import DoorCounters, DoorOptions, Output
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Publish
 from reknit.mqtt.parser import TOPICS_CACHED_MAX, Parser
-from reknit.mqtt.properties import Properties, PropertyId, integer
-from reknit.mqtt.reasons import SUBACK_FAILURE, ProtocolError, Reason, UnsupportedVersion, return_code
+from reknit.mqtt.properties import Properties, PropertyId, integer, reason_string
+from reknit.mqtt.reasons import SUBACK_FAILURE, Elsewhere, ProtocolError, Reason, UnsupportedVersion, return_code
 from reknit.mqtt.session import Connection, Session
 from reknit.mqtt.subscriptions import Outcome
 
@@ -52,8 +54,6 @@ __all__ = ["Door", "DoorCounters", "DoorOptions", "Output"]
 
 _CONNECTION = "connection"
 _SESSION = "session"
-
-REASON_CHARACTERS_MAX = 1000
 
 _QUIET = (packets.Puback, packets.Pingreq)
 """Packets that never cause a command, so that a run of PUBLISHes goes on across them."""
@@ -71,6 +71,7 @@ class Door:
         self._sessions: dict[str, Session] = {}
         self._alarms = Alarms()
         self._outbox = Outbox(self.counters, self._sessions)
+        self.moves = Moves(self._sessions, self._alarms, self.counters, options)
         # Asked for each event, so without a step in between.
         self.deliver: Callable[[io.Deliver, float], None] = self._outbox.deliver
         """Hand an event to its clients, one copy each."""
@@ -101,6 +102,9 @@ class Door:
             return []
         connection.heard = now
         self.counters.bytes_received += len(data)
+        if connection.withheld is not None:
+            connection.withheld += data
+            return []
         session = connection.session
         if session is not None and session.plain is not None and not self._careful:
             lone = connection.parser.lone(data)
@@ -142,7 +146,7 @@ class Door:
         for kind, key in self._alarms.due(now):
             if kind == _CONNECTION and isinstance(key, int):
                 self._check_silence(self._connections[key], commands, now)
-            elif isinstance(key, str):
+            elif kind == _SESSION and isinstance(key, str):
                 self._check_away(self._sessions[key], commands, now)
         return commands
 
@@ -229,12 +233,15 @@ class Door:
     def _connect(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
         connection.packet_bytes_max = integer(packet.properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
         check_connect(packet, self._options)
+        self.moves.check(packet.client_id)
         client = packet.client_id or f"auto-{self._rng.getrandbits(64):016x}"
         self._make_way(client, packet, commands, now)
         session = self._sessions.get(client)
         present = session is not None
         if session is None:
             session = self._begin(client, commands)
+        if session.expected:
+            commands.append(io.Attach(client))  # the core is to know that the client has found it
         accept_connect(connection, packet)
         connection.session = session
         session.expiry_s = session_expiry_s(packet, self._options)
@@ -283,7 +290,7 @@ class Door:
             self._outbox.send(connection, packets.Suback(packet.packet_id, reasons))
             return
         why = "; ".join(outcome.whys) if connection.problem_information else ""
-        answer = packets.Suback(packet.packet_id, tuple(outcome.reasons), _reason_string(why))
+        answer = packets.Suback(packet.packet_id, tuple(outcome.reasons), reason_string(why))
         if not self._outbox.send(connection, answer):
             self._outbox.send(connection, packets.Suback(packet.packet_id, tuple(outcome.reasons)))
 
@@ -303,6 +310,41 @@ class Door:
         for reason in outcome.reasons:
             if reason >= Reason.UNSPECIFIED_ERROR:
                 self.counters.refused[reason.name] += 1
+
+    # --- sessions that move
+
+    def redirect(self, client: str, where: str, now: float) -> int | None:
+        """The session is elsewhere: tell the client where, if it can be told, and forget it. Its connection, if any."""
+        session = self._sessions.get(client)
+        if session is None:
+            return None
+        connection = session.connection
+        self._forget(session)
+        if connection is None:
+            return None
+        connection.session = None
+        reference: Properties = ((PropertyId.SERVER_REFERENCE, where),) if where else ()
+        if connection.version == V5_0:
+            self._outbox.send(connection, packets.Disconnect(Reason.SERVER_MOVED, reference))
+        self._outbox.close(connection)
+        self._hang_up(connection, [], now)
+        return connection.conn
+
+    def arrive(self, client: str, state: bytes, now: float) -> None:
+        """A session that was reserved is here."""
+        session = self._sessions[client] = self.moves.arrived(client, state, now)
+        self.counters.sessions = len(self._sessions)
+        self._alarms.set((_SESSION, client), min(session.ends_at, session.will_at if session.will else session.ends_at))
+
+    def discard(self, client: str, now: float) -> None:
+        """A session that was reserved or has arrived is void."""
+        self.moves.forget(client)
+        session = self._sessions.get(client)
+        if session is not None:
+            if session.connection is not None:
+                self._dismiss(session.connection, Reason.ADMINISTRATIVE_ACTION, "", [], now)
+            if client in self._sessions:
+                self._forget(session)
 
     # --- ends
 
@@ -336,7 +378,9 @@ class Door:
             version = V5_0 if error.level > V5_0 else V3_1_1
         code = error.reason if version == V5_0 else return_code(error.reason)
         if version and code is not None:
-            why = _reason_string(error.why) if version == V5_0 else ()
+            why = reason_string(error.why) if version == V5_0 else ()
+            if isinstance(error, Elsewhere) and error.where and version == V5_0:
+                why = ((PropertyId.SERVER_REFERENCE, error.where), *why)
             if not self._outbox.send(connection, packets.Connack(False, code, why), version):
                 self._outbox.send(connection, packets.Connack(False, code), version)
         self._outbox.close(connection)
@@ -348,7 +392,7 @@ class Door:
         """End a client's connection, with the reason if it understands one."""
         self.counters.refused[reason.name] += 1
         if connection.version == V5_0 and not self._outbox.send(
-            connection, packets.Disconnect(reason, _reason_string(why))
+            connection, packets.Disconnect(reason, reason_string(why))
         ):
             self._outbox.send(connection, packets.Disconnect(reason))
         self._outbox.close(connection)
@@ -386,10 +430,13 @@ class Door:
 
     def _end(self, session: Session, commands: list[io.Command]) -> None:
         self._publish_will(session, commands)
+        self._forget(session)
+        commands.append(io.Detach(session.client))
+
+    def _forget(self, session: Session) -> None:
         del self._sessions[session.client]
         self.counters.sessions = len(self._sessions)
         self._alarms.cancel((_SESSION, session.client))
-        commands.append(io.Detach(session.client))
 
     def _check_silence(self, connection: Connection, commands: list[io.Command], now: float) -> None:
         """The alarm of a connection: silent for too long, or just due for another look."""
@@ -401,13 +448,3 @@ class Door:
             self._dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", commands, now)
         else:
             self._watch(connection, connection.heard)
-
-
-def _reason_string(why: str) -> Properties:
-    """A reason that fits into a packet, on one line; none where there is nothing to say.
-
-    MQTT lets a receiver close the connection over a control character, and mosquitto's clients do.
-    """
-    shown = why[:REASON_CHARACTERS_MAX]
-    clean = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
-    return ((PropertyId.REASON_STRING, clean),) if clean else ()

@@ -54,6 +54,10 @@ class DoorOptions:
     """Messages of QoS 1 that a client of MQTT 5 may send without an acknowledgement."""
     own_events_max: int = 1000
     """A client's own events that are remembered for the sake of its no-local subscriptions."""
+    export_s_max: float = 0.5
+    """How long a session that is to move waits for acknowledgements of what its client has been sent."""
+    arrival_s_max: float = 60.0
+    """How long a session that has moved here waits for its client at least, and keeps messages of QoS 0 for it."""
     json_attributes: bool = False
     """Whether the top-level scalars of a JSON payload are attributes of the event."""
 

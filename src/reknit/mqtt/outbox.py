@@ -127,6 +127,9 @@ class Outbox:
         copies = Copies(event, self._topics)
         if qos:
             self._deliver_surely(session, Message(event, identifiers), copies)
+        elif session.keeps_plain:
+            if not session.wait(Message(event, identifiers, 0)):
+                self._counters.dropped["queue full"] += 1
         elif connection is None:
             self._counters.dropped["QoS 0 while away"] += 1
         elif connection.paused:
@@ -151,7 +154,7 @@ class Outbox:
         while connection is not None and (following := session.next_to_send()) is not None:
             ident, message, again = following
             copies = Copies(message.event, self._topics)
-            if not self._publish(connection, copies, message.identifiers, ident, again=again):
+            if not self._publish(connection, copies, message.identifiers, ident, again=again) and ident:
                 del session.inflight[ident]
 
     def _publish(

@@ -31,6 +31,7 @@ __all__ = [
     "integer",
     "integers",
     "pairs",
+    "reason_string",
     "text",
 ]
 
@@ -178,6 +179,19 @@ def text(properties: Properties, ident: PropertyId) -> str | None:
 def pairs(properties: Properties) -> list[tuple[str, str]]:
     """The user properties, in their order."""
     return [value for found, value in properties if found == PropertyId.USER_PROPERTY and isinstance(value, tuple)]
+
+
+REASON_CHARACTERS_MAX = 1000
+
+
+def reason_string(why: str) -> Properties:
+    """A reason that fits into a packet, on one line; none where there is nothing to say.
+
+    MQTT lets a receiver close the connection over a control character, and mosquitto's clients do.
+    """
+    shown = why[:REASON_CHARACTERS_MAX]
+    clean = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
+    return ((PropertyId.REASON_STRING, clean),) if clean else ()
 
 
 # --- bytes

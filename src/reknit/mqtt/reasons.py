@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["ALLOWED", "RETURN_CODES", "SUBACK_FAILURE", "ProtocolError", "Reason", "UnsupportedVersion", "return_code"]
+__all__ = [
+    "ALLOWED",
+    "RETURN_CODES",
+    "SUBACK_FAILURE",
+    "Elsewhere",
+    "ProtocolError",
+    "Reason",
+    "UnsupportedVersion",
+    "return_code",
+]
 
 
 class Reason(IntEnum):
@@ -79,6 +88,14 @@ class UnsupportedVersion(ProtocolError):
         self.level = level
 
 
+class Elsewhere(ProtocolError):
+    """Nobody's fault: the client is to go to another server, ``where`` if that is known."""
+
+    def __init__(self, reason: Reason, why: str, where: str) -> None:
+        super().__init__(reason, why)
+        self.where = where
+
+
 def _codes(text: str) -> frozenset[int]:
     return frozenset(int(code, 16) for code in text.split())
 
@@ -114,6 +131,7 @@ _RETURN_CODE = {
     Reason.QUOTA_EXCEEDED: 3,
     Reason.SERVER_UNAVAILABLE: 3,
     Reason.SERVER_BUSY: 3,
+    Reason.USE_ANOTHER_SERVER: 3,
     Reason.BAD_CREDENTIALS: 4,
     Reason.NOT_AUTHORIZED: 5,
 }

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event, EventId, event_bytes
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.subscriptions import Subscriptions
@@ -28,10 +28,11 @@ PACKET_IDS = 65_535
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One client's copy of an event at QoS 1."""
+    """One client's copy of an event, at QoS 1; at QoS 0 only where a client is on its way here."""
 
     event: Event
     identifiers: tuple[int, ...] = ()
+    qos: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -59,22 +60,27 @@ class Connection:
     """Whether the client wants to read reasons."""
     will: Event | None = None
     will_delay_s: int = 0
+    withheld: bytes | None = None
+    """What has come since the session went on its way to another broker; None as long as it is here."""
 
 
 class Session:
     """What a client identifier stands for."""
 
     __slots__ = (
-        "_next_id",
+        "_moved_own",
         "_options",
         "_own",
+        "_plain_waiting",
         "_waiting_bytes",
         "again",
         "client",
         "connection",
         "ends_at",
+        "expected",
         "expiry_s",
         "inflight",
+        "last_id",
         "plain",
         "subscriptions",
         "waiting",
@@ -94,36 +100,59 @@ class Session:
         self.inflight: dict[int, Message] = {}
         self.again: deque[int] = deque()  # in flight on a former connection, not yet repeated on this one
         self.waiting: deque[Message] = deque()
+        self.expected = False  # it has moved here, and its client has not come yet
+        self.last_id = 0
         self._options = options
         self._waiting_bytes = 0
-        self._next_id = 0
+        self._plain_waiting = 0  # of QoS 0
         self._own: dict[int, Event] = {}  # by identity: an event has no publisher's name
+        self._moved_own: frozenset[EventId] = frozenset()  # published at another broker
 
     def settle(self) -> None:
         """Decide anew whether a delivery at QoS 0 needs a second look."""
         connection = self.connection
         fit = connection is not None and not connection.paused and not connection.packet_bytes_max
-        self.plain = connection if fit and not self.subscriptions.special else None
+        self.plain = connection if fit and not self.subscriptions.special and not self._plain_waiting else None
 
     def wait(self, message: Message) -> bool:
         """Put a message behind all others; whether there was room."""
         size = event_bytes(message.event)
         options = self._options
-        if len(self.waiting) >= options.queue_messages_max or self._waiting_bytes + size > options.queue_bytes_max:
+        many = len(self.waiting) >= options.queue_messages_max and not self.expected
+        if many or self._waiting_bytes + size > options.queue_bytes_max:
             return False
+        self._put(message, size)
+        return True
+
+    def _put(self, message: Message, size: int) -> None:
         self.waiting.append(message)
         self._waiting_bytes += size
-        return True
+        self._plain_waiting += not message.qos
+
+    @property
+    def keeps_plain(self) -> bool:
+        """Whether a message of QoS 0 has to wait: for the client, or for its like, which it must not overtake."""
+        return self.expected or self._plain_waiting > 0
+
+    def restore(self, inflight: dict[int, Message], waiting: list[Message], last_id: int, own: list[EventId]) -> None:
+        """Begin as another door has left it."""
+        self.inflight, self.last_id, self._moved_own = inflight, last_id, frozenset(own)
+        for message in waiting:
+            self._put(message, event_bytes(message.event))
+
+    def own_ids(self) -> list[EventId]:
+        return [*self._moved_own, *(event.id for event in self._own.values())][-self._options.own_events_max :]
 
     def resume(self, connection: Connection) -> None:
         """The client is here again: what was in flight is to be repeated, in its order."""
         self.connection = connection
         self.again = deque(self.inflight)
         self.will = None
+        self.expected = False
         self.settle()
 
     def next_to_send(self) -> tuple[int, Message, bool] | None:
-        """A packet identifier, its message and whether it is repeated, if the client may be sent one more."""
+        """A packet identifier (0 at QoS 0), its message and whether it is repeated, if one more may be sent."""
         if not self.open:
             return None
         if self.again:
@@ -133,7 +162,12 @@ class Session:
             return None
         message = self.waiting.popleft()
         self._waiting_bytes -= event_bytes(message.event)
-        return self.send(message), message, False
+        if message.qos:
+            return self.send(message), message, False
+        self._plain_waiting -= 1
+        if not self._plain_waiting:
+            self.settle()
+        return 0, message, False
 
     @property
     def open(self) -> bool:
@@ -146,12 +180,12 @@ class Session:
 
     def send(self, message: Message) -> int:
         """Put a message in flight; its packet identifier."""
-        ident = self._next_id
+        ident = self.last_id
         while True:
             ident = ident % PACKET_IDS + 1
             if ident not in self.inflight:
                 break
-        self._next_id = ident
+        self.last_id = ident
         self.inflight[ident] = message
         return ident
 
@@ -172,4 +206,4 @@ class Session:
             del own[next(iter(own))]
 
     def is_own(self, event: Event) -> bool:
-        return self._own.get(id(event)) is event
+        return self._own.get(id(event)) is event or (bool(self._moved_own) and event.id in self._moved_own)

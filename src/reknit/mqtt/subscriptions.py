@@ -87,6 +87,14 @@ class Subscriptions:
     def __contains__(self, topic_filter: str) -> bool:
         return topic_filter in self._by_filter
 
+    def all(self) -> list[Subscription]:
+        return list(self._by_filter.values())
+
+    def restore(self, subscriptions: Iterable[Subscription]) -> None:
+        """Those of a session that another door had; the core knows their patterns."""
+        for each in subscriptions:
+            self._put(each)
+
     @property
     def special(self) -> bool:
         """Whether any has an option that matters even at QoS 0."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -19,13 +18,20 @@ from reknit.core.io import (
     Deliver,
     Detach,
     Dial,
+    Discard,
+    Drain,
     Due,
     Effect,
+    Ended,
+    Export,
+    Import,
     Input,
     LinkAppeared,
     LinkVanished,
     Observe,
     Publish,
+    Redirect,
+    Refer,
     Remember,
     RemoveLink,
     Replace,
@@ -34,19 +40,18 @@ from reknit.core.io import (
     Subscribe,
     Substitute,
     SwapLink,
+    Thaw,
     Unsubscribe,
 )
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.sim.clients import Clients
 from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
 from reknit.trace.records import Kind, Record
 from reknit.wire.messages import Change
 
-__all__ = ["Cluster", "Node", "Reaction", "Runaway"]
-
-Reaction: TypeAlias = Callable[[str, str, Event], None]
-"""Called with (broker, client, event) for each delivery."""
+__all__ = ["Cluster", "Node", "Runaway"]
 
 CALM_POLL_S = 0.25
 
@@ -66,6 +71,8 @@ class Node:
     paused: bool = False
     inbox: deque[Input] = field(default_factory=deque)  # what comes while it is paused
     alarm: float | None = None
+    heir: str = ""  # where its clients were sent
+    gone: bool = False  # it was drained, and has left for good
 
 
 class Cluster:
@@ -80,7 +87,7 @@ class Cluster:
         self.network = Network(self.kernel, network, random.Random(f"{seed}/network"), self.give, self.is_alive)
         self.records: list[Record] = []
         self.replies: dict[int, str] = {}
-        self.reaction: Reaction | None = None
+        self.clients = Clients(self.kernel, random.Random(f"{seed}/clients"), self.records, self.give)
         self.nodes: dict[str, Node] = {}
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
@@ -101,11 +108,12 @@ class Cluster:
 
     def start(self, name: str) -> None:
         node = self.nodes[name]
+        if node.gone:
+            return
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
-        node.broker = Broker(
-            name, node.incarnation, self.options, rng, dict(node.neighbours), name, dict(node.links), node.notes
-        )
+        known = (dict(node.neighbours), name, dict(node.links), node.notes)
+        node.broker = Broker(name, node.incarnation, self.options, rng, *known, new=node.incarnation == 1)
         node.paused, node.alarm = False, None
         node.inbox.clear()
         self.give(name, Due())
@@ -118,6 +126,7 @@ class Cluster:
             node.paused = False
             self.records.append(Record(self.kernel.now, name, Kind.CRASHED))
             self.network.crash(name)
+            self.clients.crash(name)
 
     def pause(self, name: str) -> None:
         self.nodes[name].paused = True
@@ -148,6 +157,10 @@ class Cluster:
         self.steps += 1
         if self.steps_max is not None and self.steps > self.steps_max:
             raise Runaway(f"{self.steps_max} inputs were handled, and there is no end; the last by {node.name}")
+        if isinstance(given, Attach):
+            self.clients.attach(node.name, given.client)
+        elif isinstance(given, Detach):
+            self.clients.detach(node.name, given.client)
         effects = broker.handle(given, self.kernel.now)
         self._set_alarm(node, broker)
         for effect in effects:
@@ -158,9 +171,8 @@ class Cluster:
             case Send(conn=conn, frame=frame):
                 self.network.send(conn, frame)
             case Deliver(event=event, matches=matches):
-                if self.reaction is not None:
-                    for client, _ in matches:
-                        self.reaction(name, client, event)
+                for client, _ in matches:
+                    self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
             case Close(conn=conn):
@@ -172,6 +184,30 @@ class Cluster:
             case Remember(neighbours=links, wanted=wanted, notes=notes):
                 node = self.nodes[name]
                 node.links, node.neighbours, node.notes = links, wanted, notes
+            case _:
+                self._perform_move(name, effect)
+
+    def _perform_move(self, name: str, effect: Effect) -> None:
+        match effect:
+            case Export(client=client):
+                self.clients.export(name, client)
+            case Thaw(client=client):
+                self.clients.thaw(name, client)
+            case Redirect(client=client, broker=broker):
+                self.clients.redirect(name, client, broker)
+            case Import(client=client, state=state):
+                self.clients.import_(name, client, state)
+            case Discard(client=client):
+                self.clients.detach(name, client)
+            case Refer(broker=broker):
+                self.nodes[name].heir = broker
+            case Ended():
+                self._end(name)
+
+    def _end(self, name: str) -> None:
+        node = self.nodes[name]
+        node.gone, node.broker = True, None
+        self.network.crash(name)
 
     def _set_alarm(self, node: Node, broker: Broker) -> None:
         at = broker.deadline()
@@ -212,6 +248,11 @@ class Cluster:
         self.give(one, RemoveLink(other, self._requests))
         return self._requests
 
+    def drain(self, name: str) -> int:
+        self._requests += 1
+        self.give(name, Drain(self._requests))
+        return self._requests
+
     def swap(self, mover: str, middle: str, goal: str) -> int:
         self._requests += 1
         self.give(mover, SwapLink(middle, goal, self._requests))
@@ -244,11 +285,13 @@ class Cluster:
 
     def is_calm(self) -> bool:
         """Nothing is in flight, under way or waiting anywhere."""
-        return all(self._node_is_calm(node) for node in self.nodes.values())
+        return self.clients.at_rest and all(self._node_is_calm(node) for node in self.nodes.values() if not node.gone)
 
     def _node_is_calm(self, node: Node) -> bool:
         broker = node.broker
-        if broker is None or node.paused or not broker.gate.open or not broker.overlay.at_rest:
+        if broker is None or node.paused or not broker.gate.open:
+            return False
+        if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
         if not broker.replacing.at_rest:
             return False
@@ -269,9 +312,12 @@ class Cluster:
         """Why it is not calm, for a person to read."""
         reasons: list[str] = []
         for node in self.nodes.values():
+            if node.gone:
+                continue
             if node.broker is None or node.paused:
                 reasons.append(f"{node.name} is {'down' if node.broker is None else 'paused'}")
             elif not self._node_is_calm(node):
                 table = node.broker.table()
-                reasons.append(f"{node.name}: waits for {table['waiting_for']}, links {table['neighbours']}")
+                drain = node.broker.sessions.progress()
+                reasons.append(f"{node.name}: waits for {table['waiting_for']}, links {table['neighbours']}, {drain}")
         return "; ".join(reasons)

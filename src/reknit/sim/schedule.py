@@ -11,7 +11,7 @@ Owns: what a schedule consists of. Must not know: what is right; that is for the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -26,6 +26,7 @@ from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.order import check_order
+from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
@@ -43,6 +44,12 @@ LIVENESS_S_MAX = 120.0
 
 STEPS_MAX = 30_000
 """Inputs that all brokers of one schedule handle together; a sound one needs some thousand."""
+
+TAKE_S_MAX = 0.3
+"""Where sessions move, how long an event waits in one for its client at most."""
+
+STRIKE_S_MAX = 1.0
+"""Within so long of each other a broker is drained and one that takes part in it dies; it is back within as long."""
 
 REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
@@ -67,6 +74,10 @@ class Plan(msgspec.Struct, frozen=True):
     links_per_s: float
     swaps_per_s: float
     reaction: float
+    newcomers: int
+    """Brokers that are added in each round."""
+    drains: int
+    """Brokers that are drained in each round, if they are leaves then."""
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
 
@@ -111,6 +122,8 @@ def draw(seed: int) -> Plan:
         reaction=rng.choice((0.0, 0.2)),
         founded=rng.random() < 0.7,
         swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 0, 0, 1, 3)),
+        drains=rng.choice((0, 0, 1, 3)),
     )
 
 
@@ -137,7 +150,9 @@ class _Run:
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
         self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
-        self.cluster.reaction = self._react
+        self.cluster.clients.took = self._react
+        self.cluster.clients.moved = self._moved
+        self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
         self.cluster.steps_max = STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
@@ -147,11 +162,7 @@ class _Run:
 
     def run(self) -> list[Violation]:
         self.cluster.start_all()
-        for broker in self.cluster.nodes:
-            for number in range(self.plan.clients_per_broker):
-                self.wants[broker, f"{broker}-c{number + 1}"] = {
-                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
-                }
+        self._give_clients(self.cluster.nodes)
         self._bring_clients()
         problems = self._settle("at the start")
         for number in range(1, self.plan.rounds + 1):
@@ -181,7 +192,10 @@ class _Run:
         self._spread(churn_per_s * span, span, self._churn)
         self._spread(links_per_s * span, span, self._change_link)
         self._spread(swaps_per_s * span, span, self._swap)
-        if faults.crashes:
+        if churn_per_s or links_per_s or faults != FaultOptions():
+            self.cluster.kernel.after(self.rng.uniform(0, span), self._add_brokers)
+            self._spread(self.plan.drains, span, self._drain)
+        if faults.crashes or self.plan.newcomers or self.plan.drains:
             self._spread(2 * span, span, self._bring_clients)
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
         self.quiet = True
@@ -193,8 +207,18 @@ class _Run:
 
     # --- clients
 
+    def _give_clients(self, brokers: Iterable[str]) -> None:
+        for broker in brokers:
+            for number in range(self.plan.clients_per_broker):
+                self.wants[broker, f"{broker}-c{number + 1}"] = {
+                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
+                }
+
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""
+        for home, client in list(self.wants):
+            if self.cluster.nodes[home].gone:  # it was not there when the others were sent on
+                self._moved(client, home, self._heir(home))
         for broker, node in self.cluster.nodes.items():
             if node.broker is None or node.paused or self.lives.get(broker) == node.incarnation:
                 continue
@@ -203,13 +227,28 @@ class _Run:
                 if home == broker:
                     self.cluster.attach(broker, client, patterns)
 
+    def _heir(self, broker: str) -> str:
+        while self.cluster.nodes[broker].gone:
+            broker = self.cluster.nodes[broker].heir
+        return broker
+
+    def _moved(self, client: str, old: str, new: str) -> None:
+        """A client was sent elsewhere. If its session is not there (any more), it says anew what it wants."""
+        wants = self.wants[new, client] = self.wants.pop((old, client))
+        node = self.cluster.nodes[new]
+        served = node.broker is not None and self.lives.get(new) == node.incarnation
+        if served and not self.cluster.clients.has_session(new, client):
+            self.cluster.attach(new, client, wants)
+
     def _someone(self) -> tuple[str, str] | None:
         """A client whose broker serves it now."""
-        nodes = self.cluster.nodes
+        nodes, clients = self.cluster.nodes, self.cluster.clients
         here = [
             key
             for key in self.wants
-            if nodes[key[0]].broker is not None and self.lives.get(key[0]) == nodes[key[0]].incarnation
+            if nodes[key[0]].broker is not None
+            and self.lives.get(key[0]) == nodes[key[0]].incarnation
+            and clients.is_served(*key)
         ]
         return self.rng.choice(here) if here else None
 
@@ -240,7 +279,8 @@ class _Run:
             self.cluster.kernel.after(0.0, self._publish_as, broker, client, self.cluster.nodes[broker].incarnation)
 
     def _publish_as(self, broker: str, client: str, incarnation: int) -> None:
-        if self.cluster.nodes[broker].incarnation == incarnation:
+        same_life = self.cluster.nodes[broker].incarnation == incarnation
+        if same_life and self.cluster.clients.is_served(broker, client):
             self.cluster.publish(broker, client, self.world.event())
 
     # --- the operator
@@ -278,6 +318,40 @@ class _Run:
             return
         self.cluster.swap(mover, middle, goal)
 
+    def _add_brokers(self) -> None:
+        """New brokers, each of which asks for a link: with one that is there, or with the next of them, in a ring."""
+        known = list(self.cluster.nodes)
+        new = [f"n{len(known) + number}" for number in range(self.plan.newcomers)]
+        for name in new:
+            self.cluster.add_node(name)
+            self.cluster.start(name)
+        self._give_clients(new)
+        for place, name in enumerate(new):
+            ring = len(new) > 1 and self.rng.random() < 0.5
+            self.cluster.add_link(name, new[(place + 1) % len(new)] if ring else self.rng.choice(known))
+
+    def _drain(self) -> None:
+        links = self._links()
+        leaves = [name for name, others in links.items() if len(others) == 1]
+        if not leaves or len(links) <= 2:
+            return
+        leaf = self.rng.choice(leaves)
+        if self.plan.faults.crashes and self.rng.random() < 0.7:
+            victim = self.rng.choice((leaf, links[leaf][0], links[leaf][0]))
+            self.cluster.kernel.after(self.rng.uniform(0, STRIKE_S_MAX), self._strike, victim)
+        self.cluster.kernel.after(self.rng.uniform(0, STRIKE_S_MAX), self.cluster.drain, leaf)
+
+    def _strike(self, victim: str) -> None:
+        """Whoever takes part in a drain may die in the midst of it, or shortly before."""
+        if not self.quiet and self.cluster.is_alive(victim):
+            self.cluster.crash(victim)
+            self.faults["crash"] = self.faults.get("crash", 0) + 1
+            self.cluster.kernel.after(self.rng.uniform(0.05, STRIKE_S_MAX), self._rise, victim)
+
+    def _rise(self, victim: str) -> None:
+        if not self.cluster.is_alive(victim):
+            self.cluster.start(victim)
+
     def _join_twice(self, apart: list[Edge], edges: list[Edge]) -> None:
         """Join two trees by two links at once, of which one must not be."""
         one, other = self.rng.choice(apart)
@@ -310,6 +384,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_tree(records),
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
+        *(check_sessions(records) if plan.drains else ()),
     ]
 
 

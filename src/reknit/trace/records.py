@@ -23,6 +23,9 @@ class Kind(StrEnum):
     CRASHED = "crashed"  # written by whoever saw it die, never by the node itself
     ATTACHED = "attached"  # client
     DETACHED = "detached"  # client
+    MOVING = "moving"  # client, peer: its session, as it is now, is on its way to peer; it may still be taken back
+    MOVED_IN = "moved_in"  # client, peer: the session that it had at peer goes on here, and it is a client here
+    MOVED_OUT = "moved_out"  # client, peer: it was told that its session is with peer; what it is owed, peer owes it
     SUBSCRIBED = "subscribed"  # client, pattern
     UNSUBSCRIBED = "unsubscribed"  # client, pattern
     ROUTE_ADDED = "route_added"  # peer, pattern: the table now sends events of pattern to peer
@@ -30,6 +33,7 @@ class Kind(StrEnum):
     PUBLISHED = "published"  # client, event: accepted here, and stamped
     FORWARDED = "forwarded"  # peer, event, size = the event's bytes as the link's outbox counts them
     DELIVERED = "delivered"  # client, event
+    TAKEN = "taken"  # client, event: written by the simulator: it has left the session, and the client has it
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
     SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here
     CALM = "calm"  # written by the shell: nothing is in flight and every table is final

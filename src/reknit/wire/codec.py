@@ -21,6 +21,7 @@ from reknit.wire.messages import (
     Ctrl,
     Data,
     Done,
+    Draining,
     Events,
     Farewell,
     Flush,
@@ -32,12 +33,16 @@ from reknit.wire.messages import (
     LockAck,
     LockNack,
     Message,
+    Moving,
+    Offer,
     Open,
+    Opened,
     Prepare,
     Prepared,
     Rec,
     Refuse,
     Release,
+    Rest,
     Seated,
     Seek,
     Side,
@@ -46,16 +51,22 @@ from reknit.wire.messages import (
     Steered,
     Sub,
     Swap,
+    Taken,
+    Told,
     Unlock,
     Unsub,
+    Welcome,
+    Withdraw,
 )
 
 __all__ = [
+    "CLIENT_CHARS_MAX",
     "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
     "GREETING_BYTES_MAX",
     "NAME_CHARS_MAX",
     "PATH_BROKERS_MAX",
+    "STATE_PART_BYTES_MAX",
     "TEXT_CHARS_MAX",
     "VERSION",
     "BadFrame",
@@ -84,6 +95,13 @@ STAMP_LENGTHS = (0, 9)
 
 TEXT_CHARS_MAX = 3 * 1024 * 1024
 """A reason for people to read; the longest names all brokers of a path."""
+
+
+CLIENT_CHARS_MAX = 65_535
+"""A client's name: as long as MQTT lets it be."""
+
+STATE_PART_BYTES_MAX = 1024 * 1024
+"""One part of a session's state."""
 
 
 class BadFrame(ValueError):
@@ -141,6 +159,9 @@ def _check(message: Message) -> None:
             _check_text(busy)
         case Release(wave=wave):
             _check_names(wave[0])
+        case Draining() | Welcome() | Offer() | Opened() | Rest() | Taken() | Told() | Withdraw():
+            _check_moving(message)
+
         case Steered(stamp=stamp, events=events):
             if len(stamp) not in STAMP_LENGTHS:
                 raise BadFrame(f"a stamp of {len(stamp)} numbers")
@@ -201,6 +222,25 @@ def _check_change(change: Change) -> None:
         raise BadFrame(f"a path over {len(change.path)} brokers on which links cannot be replaced")
     if not 0 <= change.near < len(change.path) - 1:
         raise BadFrame(f"a new link at place {change.near} of a path over {len(change.path)} brokers")
+
+
+def _check_moving(message: Moving) -> None:
+    if isinstance(message, Welcome):
+        _check_text(message.refused)
+        _check_names(message.door)
+        return
+    if isinstance(message, Draining):
+        _check_names(*message.seen)
+        return
+    if len(message.client) > CLIENT_CHARS_MAX:
+        raise BadFrame(f"a client's name of {len(message.client)} characters")
+    if isinstance(message, Offer):
+        _check_names(*message.seen)
+        _check_patterns(message.patterns)
+    elif isinstance(message, Opened):
+        _check_text(message.refused)
+    elif isinstance(message, Rest) and len(message.state) > STATE_PART_BYTES_MAX:
+        raise BadFrame(f"a part of {len(message.state)} bytes, over the {STATE_PART_BYTES_MAX} that are allowed")
 
 
 def _check_event(event: Event) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
 __all__ = [
     "LASTING",
@@ -27,6 +28,7 @@ __all__ = [
     "Ctrl",
     "Data",
     "Done",
+    "Draining",
     "Entry",
     "Events",
     "Farewell",
@@ -41,13 +43,17 @@ __all__ = [
     "LockNack",
     "Message",
     "Mode",
+    "Moving",
+    "Offer",
     "Open",
+    "Opened",
     "Prepare",
     "Prepared",
     "Rec",
     "Refuse",
     "Release",
     "Resent",
+    "Rest",
     "Seated",
     "Seek",
     "Side",
@@ -57,9 +63,13 @@ __all__ = [
     "Sub",
     "Swap",
     "SwapId",
+    "Taken",
+    "Told",
     "Unlock",
     "Unsub",
     "Wave",
+    "Welcome",
+    "Withdraw",
 ]
 
 Wave: TypeAlias = tuple[str, int]
@@ -328,6 +338,7 @@ class Done(msgspec.Struct, array_like=True, tag=29, frozen=True, gc=False):
 
 ChangeMessage: TypeAlias = Prepare | Prepared | Abort | Commit | Rec | Ctrl | Flush | AskHeld | Held | Done
 
+
 Message: TypeAlias = (
     Events
     | Sub
@@ -351,6 +362,7 @@ Message: TypeAlias = (
     | Ask
     | Resent
     | ChangeMessage
+    | Moving
 )
 
 LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
@@ -366,7 +378,7 @@ class Hello(msgspec.Struct, array_like=True, tag=0, frozen=True, gc=False):
     ``dialect``: how it routes; both ends must do the same. ``address``: where it can be dialled. ``linked``: the sender
     holds the receiver for its neighbour already. ``session``: the numbering that it would resume, 0 for none.
     ``received``: the last frame of that session that has reached it. ``wave``: set by a broker that asks to be joined
-    and has locked its own tree.
+    and has locked its own tree. ``alone``: that tree is this broker, and nobody else can hold it for a neighbour.
     """
 
     version: int
@@ -378,6 +390,7 @@ class Hello(msgspec.Struct, array_like=True, tag=0, frozen=True, gc=False):
     received: int
     linked: bool
     wave: Wave | None
+    alone: bool = False
 
 
 class Data(msgspec.Struct, array_like=True, tag=1, frozen=True, gc=False):

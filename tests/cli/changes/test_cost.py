@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from reknit.cli._changes.cost import estimate, estimate_join
-from reknit.cli._changes.plans import plan_link
+from reknit.cli._changes.cost import estimate
+from reknit.cli._changes.plans import plan_add, plan_drain, plan_link, plan_swap, plan_undo
 from reknit.cli._changes.view import View
 from reknit.core.broker import BrokerOptions
+from reknit.core.overlay.history import Deed
 from reknit.core.overlay.shapes import find_path, names, shape_edges
+from reknit.core.overlay.swap import Step
 from reknit.core.routing.strategies import RoutingName
 from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
@@ -60,21 +62,49 @@ def test_the_estimate_is_what_it_takes(routing: RoutingName, covering: bool, see
     plan = plan_link(view, old, new, "swap")
     cost = estimate(view, plan, tables_of(cluster))
     for move in plan.moves:
-        request = cluster.swap(*move.step)
+        request = cluster.swap(*move.brokers)
         assert cluster.settle(30.0)
         assert cluster.replies[request] == ""
     assert (cost.messages, cost.bytes) == sent(cluster)
     assert cost.messages >= 12 * len(plan.moves) > 12
 
 
-def test_a_join_touches_the_tree_that_is_searched_and_tells_what_is_wanted_there() -> None:
-    cluster = Cluster([("b1", "b2"), ("b2", "b3"), ("x1", "x2")], BrokerOptions(founded=True), NetworkOptions(), "1")
+def settled(edges: list[tuple[str, str]]) -> Cluster:
+    cluster = Cluster(edges, BrokerOptions(founded=True), NetworkOptions(), "1")
     cluster.start_all()
     cluster.attach("b3", "c", [Pattern.parse(f"t/{number}", "") for number in range(100)])
     assert cluster.settle(30.0)
-    cost = estimate_join(view_of(cluster), "b1", tables_of(cluster))
-    assert cost.brokers == ["b1", "b2", "b3"]
-    assert cost.messages == 2 + 2 * 3 + 2 + 1  # greetings, the search, what is wanted in two parts, and nothing
+    return cluster
+
+
+def test_a_new_broker_asks_and_is_told_what_is_wanted() -> None:
+    cluster = settled([("b1", "b2"), ("b2", "b3"), ("x1", "x2")])
+    view = view_of(cluster)
+    cost = estimate(view, plan_add(view, "b4", "b1"), tables_of(cluster))
+    assert cost.brokers == ["b1", "b4"]
+    assert cost.messages == 2 + 2 + 1  # greetings, what is wanted in two parts, and nothing
     assert cost.bytes > 100 * len("t/99")
-    alone = estimate_join(view_of(cluster), "", {})
-    assert (alone.brokers, alone.messages, alone.bytes) == ([], 0, 0)
+    assert cost.sessions is None
+
+
+def test_a_drain_says_what_moves_and_counts_its_swaps() -> None:
+    cluster = settled([("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b3", "b5")])
+    view, tables = view_of(cluster), tables_of(cluster)
+    cost = estimate(view, plan_drain(view, "b3"), tables)
+    swap = estimate(view, plan_swap(view, Step("b4", "b3", "b2")), tables)
+    assert cost.brokers == ["b2", "b3", "b4", "b5"]
+    assert (cost.sessions, cost.subscriptions) == (1, 100)
+    assert cost.messages == 2 * swap.messages + 4 + 2 + 5  # two swaps, the frame, the offer in two parts, the rest
+    assert cost.bytes > 2 * 100 * len("t/99")
+
+
+@pytest.mark.parametrize("routing", ["subscription-forwarding", "global-table", "flooding"])
+def test_an_undone_drain_is_a_broker_more_and_swaps_towards_it(routing: RoutingName) -> None:
+    cluster = settled([("b1", "b2"), ("b2", "b3")])
+    view, tables = view_of(cluster), {name: table | {"routing": routing} for name, table in tables_of(cluster).items()}
+    done = [Deed("swap", ("b3", "b4", "b2")), Deed("drain", ("b4", "b2"))]
+    plan = plan_undo(view, "change undo x", done)
+    assert [str(move) for move in plan.moves] == ["add b4 b2", "swap b3 b2 b4"]
+    cost = estimate(view, plan, tables)
+    assert cost.brokers == ["b2", "b3", "b4"]
+    assert cost.messages >= 4 + 12

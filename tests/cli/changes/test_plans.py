@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.cli._changes.plans import plan_link, plan_swap, plan_undo
+from reknit.cli._changes.plans import plan_add, plan_drain, plan_link, plan_swap, plan_undo
 from reknit.cli._changes.view import View
 from reknit.cli._problem import BadInput, Failed
+from reknit.core.overlay.history import Deed
 from reknit.core.overlay.shapes import Edge, adjacency, names, shape_edges
 from reknit.core.overlay.swap import Step
 
@@ -80,11 +81,9 @@ def test_another_tree_is_to_be_joined_first() -> None:
 
 def test_a_link_slides_as_one_change_of_several_moves() -> None:
     found = plan_link(view_of(LINE), ("b2", "b3"), ("b1", "b5"), "swap")
-    assert [move.title for move in found.moves] == ["swap b3 b2 b1", "swap b1 b3 b4", "swap b1 b4 b5"]
-    assert [move.at for move in found.moves] == ["b3", "b1", "b1"]
-    assert found.links == (("b3", "b2"), ("b1", "b5"))
+    assert [str(move) for move in found.moves] == ["swap b3 b2 b1", "swap b1 b3 b4", "swap b1 b4 b5"]
+    assert found.said(done=True) == "b3 - b2 has become b1 - b5"
     assert found.brokers == ["b1", "b2", "b3", "b4", "b5"]
-    assert {move.body["of"] for move in found.moves} == {found.of}
     assert found.of.startswith("replace.")
     assert plan_swap(view_of(LINE), Step("b1", "b2", "b3")).of == ""
 
@@ -95,12 +94,46 @@ def test_a_strategy_that_is_none_is_named() -> None:
 
 
 def test_an_undo_goes_back_the_same_way_and_is_refused_where_that_is_gone() -> None:
-    done = [Step("b1", "b2", "b3"), Step("b1", "b3", "b4")]
+    done = [Deed("swap", ("b1", "b2", "b3")), Deed("swap", ("b1", "b3", "b4"))]
     tree: list[Edge] = [("b1", "b4"), *LINE[1:]]
     undo = plan_undo(view_of(tree), "change undo x", done)
-    assert [move.step for move in undo.moves] == [Step("b1", "b4", "b3"), Step("b1", "b3", "b2")]
+    assert [str(move) for move in undo.moves] == ["swap b1 b4 b3", "swap b1 b3 b2"]
     with pytest.raises(BadInput, match="change undo x: b1 and b3 are linked already"):
         plan_undo(view_of([("b1", "b3"), *LINE[1:]]), "change undo x", done)
+
+
+def test_a_broker_in_the_middle_is_drained_when_the_links_of_the_others_are_swapped_over() -> None:
+    star: list[Edge] = [("b1", "b2"), ("b1", "b3"), ("b1", "b4")]
+    found = plan_drain(view_of(star), "b1", "b3")
+    assert [str(move) for move in found.moves] == ["swap b2 b1 b3", "swap b4 b1 b3", "drain b1 b3"]
+    assert found.of.startswith("drain.")
+    assert found.said(done=False) == "b1 would leave, and its clients would be with b3"
+    leaf = plan_drain(view_of(star), "b2")
+    assert ([str(move) for move in leaf.moves], leaf.of) == (["drain b2 b1"], "")
+
+
+def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
+    with pytest.raises(BadInput, match="b4 is no neighbour of it; try: reknit broker drain b1 --to b2"):
+        plan_drain(view_of(LINE), "b1", "b4")
+    with pytest.raises(BadInput, match="it is the last broker of its network: nobody could take its clients"):
+        plan_drain(View({"b1": {"neighbours": {}}}, {}), "b1")
+    with pytest.raises(BadInput, match="there is a broker 'b3' already; choose another name"):
+        plan_add(view_of(LINE), "b3", "b1")
+    with pytest.raises(BadInput, match="there is no broker 'b9'"):
+        plan_add(view_of(LINE), "b8", "b9")
+
+
+def test_a_drain_is_undone_by_a_broker_more_and_the_other_way_round() -> None:
+    done = [Deed("swap", ("b3", "b9", "b2")), Deed("drain", ("b9", "b2"))]
+    undo = plan_undo(view_of(LINE), "change undo x", done)
+    assert [str(move) for move in undo.moves] == ["add b9 b2", "swap b3 b2 b9"]
+    assert undo.said(done=True) == "b9 is linked with b2"
+    with pytest.raises(BadInput, match="change undo x: there is a broker 'b9' again"):
+        plan_undo(view_of([*LINE, ("b5", "b9")]), "change undo x", done)
+    (move,) = plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b5", "b4"))]).moves
+    assert str(move) == "drain b5 b4"
+    with pytest.raises(BadInput, match="b4 has other links by now; try: reknit broker drain b4"):
+        plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b4", "b3"))])
 
 
 def test_a_broker_that_does_not_answer_is_a_failure_and_a_door_that_is_not_known_is_asked_for() -> None:

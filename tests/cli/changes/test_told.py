@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reknit.cli._changes.told import find, steps_of, tell
+from reknit.cli._changes.told import deeds_of, find, tell
 from reknit.cli._problem import BadInput
-from reknit.core.overlay.swap import Step
+from reknit.core.overlay.history import Deed
 
 
 def entry(name: str, part: str, **more: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def test_the_mover_tells_how_it_went_and_the_others_add_what_they_have_sent() ->
     assert (told.outcome, told.begun, told.ended, told.messages, told.bytes) == ("done", 1.0, 2.0, 15, 150)
     assert [part["broker"] for part in told.parts] == ["a", "b", "c"]
     assert told.of == "replace.9"
-    assert told.step == Step("a", "b", "c")
+    assert told.deed == Deed("swap", ("a", "b", "c"))
 
 
 def test_what_is_not_done_says_why_and_what_it_waits_for() -> None:
@@ -47,7 +47,7 @@ def test_what_is_not_done_says_why_and_what_it_waits_for() -> None:
         "will be tried again: b is busy",
     ]
     with pytest.raises(BadInput, match=r"a.1 has changed nothing \(not done: no\), so there is nothing to be undone"):
-        steps_of(find(told, "a.1"))
+        deeds_of(find(told, "a.1"))
 
 
 def test_where_the_mover_has_forgotten_the_others_tell() -> None:
@@ -69,7 +69,7 @@ def test_a_change_is_found_by_its_beginning_and_a_larger_one_with_all_its_steps(
     )
     assert [told.id for told in find(changes, "a.17")] == ["a.17"]
     assert [told.id for told in find(changes, "a.1")] == ["a.1"]
-    assert steps_of(find(changes, "rep")) == [Step("a", "b", "c"), Step("a", "c", "d")]
+    assert deeds_of(find(changes, "rep")) == [Deed("swap", ("a", "b", "c")), Deed("swap", ("a", "c", "d"))]
     with pytest.raises(BadInput, match=r"'a' may be a.1 or a.17 or a.18 or a.29; give more of it"):
         find(changes, "a")
     with pytest.raises(BadInput, match=r"no broker remembers a change 'x'; the last one is a.1"):

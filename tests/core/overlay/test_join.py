@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reknit.core.broker import BrokerOptions
-from reknit.core.io import AddLink, Dial, DialFailed, Dialled, Lost, Received, Reply
+from reknit.core.io import AddLink, Dial, DialFailed, Dialled, Lost, Received, RemoveLink, Reply, Send
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.shapes import find_cycle
+from reknit.sim.checkers.tree import check_tree
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
-from reknit.wire.codec import VERSION, encode
-from reknit.wire.messages import Hello, Refuse, Release, Seek, Sought
+from reknit.wire.codec import VERSION, decode, encode
+from reknit.wire.messages import Hello, Lock, Refuse, Release, Seek, Sought
 from tests.core.desk import Desk
 
 
@@ -244,3 +245,105 @@ def test_a_backoff_is_drawn_from_the_brokers_own_chance() -> None:
 
     assert waits(1) == waits(1)
     assert len({tuple(waits(random.Random(seed).randrange(10**6))) for seed in range(5)}) == 5
+
+
+# --- a broker that is added: new, and alone
+
+
+def _said(desk: Desk, conn: int) -> Hello:
+    frames = (decode(each.frame) for each in desk.all(Send) if each.conn == conn)
+    return next(frame for frame in frames if isinstance(frame, Hello))
+
+
+def _asked(desk: Desk, peer: str, conn: int, request: int) -> Hello:
+    desk.give(AddLink(peer, f"{peer}:1", request))
+    desk.run(0.0)
+    desk.give(Dialled(peer, conn))
+    return _said(desk, conn)
+
+
+def test_a_new_broker_says_that_it_is_alone_and_one_that_was_restarted_does_not() -> None:
+    assert _asked(Desk(new=True), "x", 3, 1).alone
+    assert not _asked(Desk(), "x", 3, 1).alone
+
+
+def test_it_says_so_again_to_the_same_broker_but_to_no_other_and_then_never_again() -> None:
+    """The first may hold it for a neighbour by now: its answer may have been lost."""
+    desk = Desk(new=True)
+    assert _asked(desk, "x", 3, 1).alone
+    desk.give(Lost(3, "reset"))
+    desk.run(1.0)
+    desk.give(Dialled("x", 4))
+    assert _said(desk, 4).alone
+    desk.give(Received(4, encode(Refuse("no", retry=False, stranger=False))))
+    assert not _asked(desk, "y", 5, 2).alone
+    desk.give(Received(5, encode(Refuse("no", retry=False, stranger=False))))
+    assert not _asked(desk, "x", 6, 3).alone
+
+
+def test_one_that_has_been_linked_is_not_alone_any_more() -> None:
+    desk = Desk(new=True)
+    desk.far_end("n", 1).greet(linked=False, wave=("n", 1))
+    desk.give(RemoveLink("n", 1))
+    desk.run(30.0)
+    assert list(desk.broker.table()["neighbours"]) == []
+    assert not _asked(desk, "x", 3, 2).alone
+
+
+def test_whoever_is_asked_by_a_lonely_broker_answers_at_once_even_if_it_is_locked() -> None:
+    desk = Desk("n")
+    near = desk.linked("n", 1)
+    near.say(Seek(("z", 1), "elsewhere", ["z", "n"]))
+    far = desk.far_end("x", 2)
+    assert far.greet(linked=False, wave=("x", 1), alone=True) is not None
+    assert [each for each in near.heard() if isinstance(each, Seek)] == []
+    assert sorted(desk.broker.table()["neighbours"]) == ["n", "x"]
+    assert desk.broker.overlay.search.locked_by == ("z", 1)  # the wave goes on, and knows nothing of x
+
+
+def test_a_broker_in_a_swap_lets_a_new_one_wait() -> None:
+    """Its neighbours, and what they want, are being handed over."""
+    desk = Desk("m", "n")
+    desk.linked("m", 1)
+    near = desk.linked("n", 2)
+    near.say(Lock(("n", 1), "b", "m", "n:1"))
+    far = desk.far_end("x", 3)
+    assert far.greet(linked=False, wave=("x", 1), alone=True) is None
+    [refusal] = far.frames()
+    assert isinstance(refusal, Refuse)
+    assert refusal.retry
+
+
+def test_until_it_is_answered_a_new_broker_takes_nobody_in() -> None:
+    desk = Desk(new=True)
+    _asked(desk, "x", 3, 1)
+    for conn, alone in ((4, True), (5, False)):
+        far = desk.far_end(f"y{conn}", conn)
+        assert far.greet(linked=False, wave=(f"y{conn}", 1), alone=alone) is None
+        assert [type(frame) for frame in far.frames()] == [Refuse]
+    desk.give(Received(3, encode(HELLO)))
+    assert desk.far_end("z", 6).greet(linked=False, wave=("z", 1), alone=True) is not None
+
+
+def test_a_broker_that_wanted_the_newcomer_has_it_now() -> None:
+    desk = Desk("n")
+    near = desk.linked("n", 1)
+    desk.give(AddLink("x", "x:1", 7))
+    desk.run(0.0)
+    desk.far_end("x", 2).greet(linked=False, wave=("x", 1), alone=True)
+    assert desk.all(Reply) == [Reply(7, "")]
+    assert near.heard()[:2] == [Seek(("b", 1), "x", ["b"]), Release(("b", 1))]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.data())
+def test_new_brokers_that_come_in_the_midst_of_joins_close_no_cycle(seed: int, data: st.DataObject) -> None:
+    """Trees are being joined; meanwhile new brokers ask for links to either, to each other, and in rings."""
+    cluster = _cluster("b1-b2", "b2-b3", "b4-b5", "n1", "n2", "n3", seed=str(seed))
+    names = list(cluster.nodes)
+    pairs = st.lists(st.sampled_from(names), min_size=2, max_size=2, unique=True)
+    for one, other in data.draw(st.lists(pairs, min_size=3, max_size=9)):
+        cluster.kernel.after(data.draw(st.floats(0, 0.1)), cluster.add_link, one, other)
+    cluster.kernel.run(until=cluster.kernel.now + 0.2)
+    assert cluster.settle(60.0), cluster.restlessness()
+    assert [str(each) for each in check_tree(cluster.records)] == []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from reknit.model.event import Event
-from reknit.sim.cluster import Reaction
 from reknit.trace.records import Kind
 from tests.core.overlay.triple import Triple, edges
 
@@ -45,7 +46,7 @@ def test_an_event_goes_to_both_others_while_it_is_flooded_and_no_further() -> No
     }  # before, while, after
 
 
-def _answering(cluster: Triple) -> Reaction:
+def _answering(cluster: Triple) -> Callable[[str, str, Event], None]:
     def react(broker: str, client: str, event: Event) -> None:
         if client == "at-c" and event.topic.startswith("all/question"):
             cluster.say("c", f"all/answer/{event.topic}")
@@ -59,7 +60,7 @@ def test_an_answer_does_not_overtake_the_question_with_the_stamp_on(causal: bool
     wrong = 0
     for seed in range(150):
         cluster = Triple(f"causal {seed}", latency_s_max=0.4, causal=causal)
-        cluster.reaction = lambda broker, client, event, cluster=cluster: (  # type: ignore[misc]
+        cluster.clients.took = lambda broker, client, event, cluster=cluster: (  # type: ignore[misc]
             cluster.say("c", f"all/answer/{event.topic}")
             if client == "at-c" and event.topic.startswith("all/question")
             else None

@@ -75,6 +75,18 @@ class Story:
     def delivered(self, node: str, client: str, what: Event) -> Story:
         return self._add(node, Kind.DELIVERED, client=client, event=what)
 
+    def taken(self, node: str, client: str, what: Event) -> Story:
+        return self._add(node, Kind.TAKEN, client=client, event=what)
+
+    def moving(self, node: str, client: str, peer: str) -> Story:
+        return self._add(node, Kind.MOVING, client=client, peer=peer)
+
+    def moved_in(self, node: str, client: str, peer: str) -> Story:
+        return self._add(node, Kind.MOVED_IN, client=client, peer=peer)
+
+    def moved_out(self, node: str, client: str, peer: str) -> Story:
+        return self._add(node, Kind.MOVED_OUT, client=client, peer=peer)
+
     def dropped(self, node: str, what: Event | None, detail: str) -> Story:
         return self._add(node, Kind.DROPPED, event=what, detail=detail)
 

@@ -160,3 +160,48 @@ def test_a_session_that_begins_anew_may_get_an_event_again() -> None:
     story = _settled().published("b1", ONE).delivered("b3", "cay", ONE)
     story.crashed("b3").started("b3").linked("b3", "b2").attached("b3", "cay", "a").delivered("b3", "cay", ONE).calm()
     assert _found(story) == []
+
+
+# --- sessions that move
+
+
+def _moving() -> Story:
+    """ann has moved from b2 to b1, and one event was on its way to her."""
+    story = Story().network("b1-b2").attached("b2", "ann", "a").calm().published("b1", event("a", 1))
+    story.moving("b2", "ann", "b1").subscribed("b1", "ann", "a").moved_in("b1", "ann", "b2")
+    return story
+
+
+def _what(story: Story) -> list[str]:
+    return [each.what for each in check_delivery(story.records)]
+
+
+def test_what_a_session_was_owed_its_new_broker_owes_it() -> None:
+    assert _what(_moving().moved_out("b2", "ann", "b1").detached("b2", "ann").calm()) == [
+        "('b1.1', 1) (a) never reached ann at b1 at its own broker"
+    ]
+    told = _moving().delivered("b1", "ann", event("a", 1)).moved_out("b2", "ann", "b1").detached("b2", "ann")
+    assert _what(told.calm()) == []
+
+
+def test_until_the_client_was_told_its_old_broker_owes_it() -> None:
+    assert len(_what(_moving().calm())) == 1
+    assert _what(_moving().delivered("b2", "ann", event("a", 1)).calm()) == []
+
+
+def test_what_it_had_before_it_moved_comes_twice_if_it_comes_again() -> None:
+    story = Story().network("b1-b2").attached("b2", "ann", "a").calm().published("b1", event("a", 1))
+    story.delivered("b2", "ann", event("a", 1)).moving("b2", "ann", "b1").subscribed("b1", "ann", "a")
+    story.moved_in("b1", "ann", "b2").delivered("b1", "ann", event("a", 1))
+    assert _what(story.calm()) == ["('b1.1', 1) was delivered to ann at b1 twice"]
+
+
+def test_what_is_published_once_it_has_moved_is_owed_at_once_for_it_has_wanted_it_long_since() -> None:
+    story = _moving().moved_out("b2", "ann", "b1").detached("b2", "ann").published("b2", event("a", 1, "b2.1"))
+    assert len(_what(story.calm())) == 2
+
+
+def test_a_new_broker_that_dies_before_the_client_is_told_releases_from_nothing() -> None:
+    assert len(_what(_moving().settled("b1", event("a", 1)).crashed("b1").calm())) == 1
+    told = _moving().settled("b1", event("a", 1)).crashed("b1").moved_out("b2", "ann", "b1").detached("b2", "ann")
+    assert _what(told.calm()) == []

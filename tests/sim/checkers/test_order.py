@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reknit.model.event import Event
 from reknit.sim.checkers.order import check_order
 from tests.sim.checkers.telling import Story, event
 
@@ -84,3 +85,29 @@ def test_a_crash_tears_causal_chains_until_all_is_calm_but_not_fifo() -> None:
 def test_a_new_session_begins_anew() -> None:
     story = _published().delivered("b3", "cay", TWO).detached("b3", "cay").attached("b3", "cay", "#")
     assert _found(story.delivered("b3", "cay", ONE)) == []
+
+
+def _moved(*after: Event) -> list[str]:
+    story = Story().network("b1-b2").attached("b2", "ann", "a").calm()
+    story.delivered("b2", "ann", event("a", 2)).moving("b2", "ann", "b1").moved_in("b1", "ann", "b2")
+    for each in after:
+        story.delivered("b1", "ann", each)
+    return [each.what for each in check_order(story.calm().records)]
+
+
+def test_order_goes_on_where_a_session_goes() -> None:
+    assert _moved(event("a", 3)) == []
+    assert _moved(event("a", 1)) == ["not FIFO: ann at b1 saw ('b1.1', 1) behind number 2 of the same source"]
+
+
+def test_a_client_knows_what_is_in_a_session_ahead_of_it_once_it_was_told() -> None:
+    """Until then it may publish without having seen it, and nobody has to wait."""
+    for told in (False, True):
+        story = Story().network("b1-b2").attached("b2", "ann", "a").attached("b2", "bob", "#").calm()
+        story.published("b1", event("a", 1)).moving("b2", "ann", "b1").moved_in("b1", "ann", "b2")
+        story.delivered("b1", "ann", event("a", 1))
+        if told:
+            story.moved_out("b2", "ann", "b1")
+        story.published("b2", event("b", 1, "b2.1"), client="ann")
+        story.delivered("b2", "bob", event("b", 1, "b2.1")).delivered("b2", "bob", event("a", 1))
+        assert len(list(check_order(story.calm().records))) == told

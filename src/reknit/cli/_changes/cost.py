@@ -11,61 +11,100 @@ Owns: the estimate. Must not know: doors, or how a plan was made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from reknit.cli._changes.plans import Plan
+from reknit.cli._changes.plans import Move, Plan, tree_after
 from reknit.cli._changes.view import View
+from reknit.core.overlay.history import ADD, DRAIN
 from reknit.core.overlay.shapes import Edge, find_path
-from reknit.core.overlay.swap import Step, after, swap_messages
+from reknit.core.overlay.swap import Step, swap_messages
 from reknit.core.routing.announcements import without_covered
 from reknit.core.routing.base import chunks
 from reknit.core.routing.ideal import ideal_tables
 from reknit.model.pattern import Pattern
 from reknit.wire.codec import encode
-from reknit.wire.messages import Entry, Hello, Release, Seek, Snapshot, Sought
+from reknit.wire.messages import (
+    Draining,
+    Entry,
+    Frame,
+    Hello,
+    Leave,
+    Message,
+    Offer,
+    Opened,
+    Rest,
+    Snapshot,
+    Taken,
+    Told,
+    Welcome,
+)
 
-__all__ = ["Cost", "estimate", "estimate_join"]
+__all__ = ["Cost", "estimate"]
+
+Tables: TypeAlias = dict[str, dict[str, Any]]
+"""What each broker tells at ``/table``, as far as they are known."""
 
 
-class Cost(msgspec.Struct, frozen=True):
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     brokers: list[str]
-    messages: int = 0
-    bytes: int = 0
+    messages: int
+    bytes: int
+    sessions: int | None = None
+    """That move, where some do; what waits in their queues travels with them, and is not counted."""
+    subscriptions: int | None = None
 
 
-def estimate(view: View, plan: Plan, tables: dict[str, dict[str, Any]]) -> Cost:
-    """``tables``: what each broker tells at ``/table``, as far as they are known."""
+def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
     edges: Sequence[Edge] = view.edges
-    messages = size = 0
+    said: list[Message | Frame] = []
+    if len(plan.moves) > 1 or _routing(tables) == "global-table":
+        view.answers(*view.names)
     for move in plan.moves:
-        routing = tables[plan.moves[0].step.middle]["routing"]
-        if len(plan.moves) > 1 or routing == "global-table":
-            view.answers(*view.names)
-        routes = _routes(tables[move.step.middle]) if edges is view.edges else _later(edges, move.step, tables)
-        sides = _sides(edges, move.step, tables, routes)
-        said = swap_messages(move.step, view.listens_at(move.step.mover), *sides)
-        messages += len(said)
-        size += sum(len(encode(message)) for message in said)
-        edges = after(edges, move.step)
-    return Cost(plan.brokers, messages, size)
+        said += _SAID.get(move.kind, _swap)(view, edges, move, tables)
+        edges = tree_after(edges, move)
+        if move.kind == ADD:
+            tables = {**tables, move.brokers[0]: {**tables[move.brokers[1]], "entries": [], "clients": []}}
+    moved = [tables[move.brokers[0]] for move in plan.moves if move.kind == DRAIN]
+    sessions = sum(len(table["clients"]) for table in moved) if moved else None
+    subscriptions = sum(each["kind"] == "client" for table in moved for each in table["entries"]) if moved else None
+    return Cost(plan.brokers, len(said), sum(len(encode(word)) for word in said), sessions, subscriptions)
 
 
-def estimate_join(view: View, link: str, tables: dict[str, dict[str, Any]]) -> Cost:
-    """A new broker is linked with ``link``: its tree is searched for cycles, and the new one is told what is wanted."""
-    tree = [name for name in view.names if find_path(view.edges, link, name)] if link else []
-    if not tree:
-        return Cost([])
-    wave = (link, 0)
-    hops = [(Seek(wave, "", tree[:1]), Sought(wave, [], ""), Release(wave)) for _ in tree[1:]]
-    hello = Hello(0, tables[link]["routing"], link, view.listens_at(link), 1 << 40, 1 << 47, 0, False, wave)
-    said = [*(word for hop in hops for word in hop), *_snapshots(tree, link, tables)]
-    size = sum(len(encode(word)) for word in (*said, hello, hello))
-    return Cost(tree, len(said) + 2, size)
+def _swap(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Sequence[Message | Frame]:
+    step = Step(*move.brokers)
+    routes = _routes(tables[step.middle]) if edges is view.edges else _later(edges, step, tables)
+    return swap_messages(step, view.listens_at(step.mover), *_sides(edges, step, tables, routes))
 
 
-def _snapshots(tree: list[str], link: str, tables: dict[str, dict[str, Any]]) -> list[Snapshot]:
+def _add(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Sequence[Message | Frame]:
+    """A question, an answer, and what is wanted."""
+    link = move.brokers[1]
+    tree = [name for name in view.names if find_path(edges, link, name)]
+    hello = Hello(0, tables[link]["routing"], link, view.listens_at(link), 1 << 40, 1 << 47, 0, False, (link, 0))
+    return [hello, hello, *_snapshots(tree, link, tables)]
+
+
+def _drain(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Sequence[Message | Frame]:
+    table = tables[move.brokers[0]]
+    wanted: dict[str, list[Pattern]] = {name: [] for name in table["clients"]}
+    for each in table["entries"]:
+        if each["kind"] == "client":
+            wanted[each["hop"]].append(Pattern(each["topic"], each["selector"]))
+    said: list[Message] = [Draining(True, {}), Welcome("", view.listens_at(move.brokers[0])), Leave(), Leave()]
+    for name, patterns in wanted.items():
+        parts = list(chunks(patterns)) or [[]]
+        said += [Offer(name, 1, number, some, {}, number + 1 == len(parts)) for number, some in enumerate(parts)]
+        rests = (Rest(name, 1, b"", last=False), Rest(name, 1, b"", last=True))
+        said += [Opened(name, 1, "", retry=False), *rests, Taken(name, 1), Told(name, 1)]
+    return said
+
+
+_SAID = {ADD: _add, DRAIN: _drain}
+
+
+def _snapshots(tree: list[str], link: str, tables: Tables) -> list[Snapshot]:
     """What the new one is told, and its own empty word."""
     table = tables[link]
     match table["routing"]:
@@ -81,13 +120,18 @@ def _snapshots(tree: list[str], link: str, tables: dict[str, dict[str, Any]]) ->
     return [*told_new, Snapshot([], True)]
 
 
+def _routing(tables: Tables) -> str:
+    """All brokers of a network have the same."""
+    return next((str(table["routing"]) for table in tables.values()), "")
+
+
 def _routes(table: dict[str, Any]) -> set[tuple[str, Pattern]]:
     """What its neighbours want."""
     entries = (each for each in table["entries"] if each["kind"] != "client")
     return {(each["hop"], Pattern(each["topic"], each["selector"])) for each in entries}
 
 
-def _later(edges: Sequence[Edge], step: Step, tables: dict[str, dict[str, Any]]) -> set[tuple[str, Pattern]]:
+def _later(edges: Sequence[Edge], step: Step, tables: Tables) -> set[tuple[str, Pattern]]:
     """The same of the middle, once the links are these."""
     wanted = {name: _wanted(table) for name, table in tables.items()}
     middle = tables[step.middle]
@@ -95,7 +139,7 @@ def _later(edges: Sequence[Edge], step: Step, tables: dict[str, dict[str, Any]])
 
 
 def _sides(
-    edges: Sequence[Edge], step: Step, tables: dict[str, dict[str, Any]], routes: set[tuple[str, Pattern]]
+    edges: Sequence[Edge], step: Step, tables: Tables, routes: set[tuple[str, Pattern]]
 ) -> tuple[list[Entry], list[Entry]]:
     """What travels: wanted behind the mover, and at the middle apart from both others."""
     match tables[step.middle]["routing"]:

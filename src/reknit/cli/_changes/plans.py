@@ -1,34 +1,29 @@
 """From a wish to moves: what brokers have to be asked for, one after another.
 
 Owns: the strategies by name, and the checks that refuse a wish before anything is locked, with the nearest valid
-command. Must not know: doors. A *move* is one request at one broker; whatever a strategy needs is in its body. The
-brokers check again, for the tree may have changed since it was looked at.
+command. Must not know: doors. A *move* is one deed, for which one broker is asked, or, for a broker more, whoever looks
+after them. The brokers check again, for the tree may have changed since it was looked at.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 from reknit.cli._changes.view import View
 from reknit.cli._problem import BadInput
+from reknit.core.overlay.history import ADD, DRAIN, SWAP, Deed
 from reknit.core.overlay.shapes import Edge, adjacency, find_path
 from reknit.core.overlay.swap import NoReplacement, Step, after, plan_replacement, why_no_swap
 
-__all__ = ["STRATEGIES", "Move", "Plan", "plan_link", "plan_swap", "plan_undo"]
+__all__ = ["STRATEGIES", "Move", "Plan", "plan_add", "plan_drain", "plan_link", "plan_swap", "plan_undo", "tree_after"]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """``at`` is asked for ``body``. ``step`` is the same as a swap."""
-
-    at: str
-    body: dict[str, Any]
-    title: str
-    step: Step
+Move: TypeAlias = Deed
+"""What is asked for at the first of its brokers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +35,42 @@ class Plan:
     """The id of the whole, where it has several moves."""
 
     @property
-    def links(self) -> tuple[Edge, Edge]:
-        """The link that goes, and the one that comes: in between, one link slides along the tree."""
-        first, last = self.moves[0].step, self.moves[-1].step
-        return (first.mover, first.middle), (last.mover, last.goal)
-
-    @property
     def brokers(self) -> list[str]:
         """Whom it touches."""
-        return sorted({name for move in self.moves for name in move.step})
+        return sorted({name for move in self.moves for name in move.brokers})
+
+    def said(self, done: bool) -> str:
+        """What it does, as a sentence."""
+        for kind, (one, other) in ((move.kind, move.brokers[:2]) for move in self.moves if move.kind != SWAP):
+            if kind == ADD:
+                return f"{one} {'is' if done else 'would be'} linked with {other}"
+            have = "has left, and its clients are" if done else "would leave, and its clients would be"
+            return f"{one} {have} with {other}"
+        first, last = Step(*self.moves[0].brokers), Step(*self.moves[-1].brokers)  # one link slides along the tree
+        become = "has become" if done else "would become"
+        return f"{first.mover} - {first.middle} {become} {last.mover} - {last.goal}"
 
 
-def _by_swaps(edges: Sequence[Edge], steps: Sequence[Step], title: str) -> Plan:
-    of = f"replace.{secrets.token_hex(4)}" if len(steps) > 1 else ""
-    moves = []
-    for step in steps:
-        if why := why_no_swap(edges, step):
+def tree_after(edges: Sequence[Edge], move: Move) -> list[Edge]:
+    """The links when the move is made."""
+    if move.kind == SWAP:
+        return after(edges, Step(*move.brokers))
+    link = (move.brokers[0], move.brokers[1])
+    return [*edges, link] if move.kind == ADD else [edge for edge in edges if set(edge) != set(link)]
+
+
+def _checked(edges: Sequence[Edge], moves: Sequence[Move], title: str, word: str = "replace") -> Plan:
+    """``word``: what the whole is called by, where it has several moves."""
+    for move in moves:
+        if move.kind == SWAP and (why := why_no_swap(edges, step := Step(*move.brokers))):
             raise BadInput(f"{title}: {why}{_nearest_swap(edges, step)}")
-        edges = after(edges, step)
-        body = {"kind": "swap", "middle": step.middle, "goal": step.goal, "of": of}
-        moves.append(Move(step.mover, body, f"swap {' '.join(step)}", step))
+        edges = tree_after(edges, move)
+    of = f"{word}.{secrets.token_hex(4)}" if len(moves) > 1 else ""
     return Plan(title, tuple(moves), of)
+
+
+def _swaps(steps: Iterable[Step]) -> list[Move]:
+    return [Deed(SWAP, step) for step in steps]
 
 
 # --- one swap
@@ -69,7 +79,7 @@ def _by_swaps(edges: Sequence[Edge], steps: Sequence[Step], title: str) -> Plan:
 def plan_swap(view: View, step: Step) -> Plan:
     view.check(*step)
     view.answers(step.mover, step.middle)
-    return _by_swaps(view.edges, [step], f"swap {' '.join(step)}")
+    return _checked(view.edges, _swaps([step]), f"swap {' '.join(step)}")
 
 
 def _nearest_swap(edges: Sequence[Edge], step: Step) -> str:
@@ -97,8 +107,8 @@ def _hops(edges: Sequence[Edge], name: str) -> list[Edge]:
 
 
 def _swap_strategy(view: View, old: Edge, new: Edge, title: str) -> Plan:
-    plan = _by_swaps(view.edges, plan_replacement(view.edges, old, new), title)
-    view.answers(*(move.at for move in plan.moves))
+    plan = _checked(view.edges, _swaps(plan_replacement(view.edges, old, new)), title)
+    view.answers(*(move.brokers[0] for move in plan.moves))
     return plan
 
 
@@ -131,12 +141,48 @@ def _nearest_replacement(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
     return f"; try: reknit link replace {' '.join(near[0])} --with {' '.join(new)}"
 
 
+# --- a broker more, or less
+
+
+def plan_add(view: View, name: str, link: str) -> Plan:
+    if name in view.names:
+        raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
+    view.check(link)
+    return Plan(f"broker add {name} --link {link}", (Deed(ADD, (name, link)),))
+
+
+def plan_drain(view: View, name: str, heir: str = "") -> Plan:
+    """The clients of ``name`` go to ``heir``, a neighbour; the links of all others are swapped over to it before."""
+    view.check(name)
+    title, neighbours = f"broker drain {name}", sorted(adjacency(view.edges).get(name, ()))
+    if not neighbours:
+        raise BadInput(f"{title}: it is the last broker of its network: nobody could take its clients")
+    if heir and heir not in neighbours:
+        raise BadInput(f"{title}: {heir} is no neighbour of it; try: reknit {title} --to {neighbours[0]}")
+    heir = heir or neighbours[0]
+    swaps = _swaps(Step(other, name, heir) for other in neighbours if other != heir)
+    view.answers(name, *(move.brokers[0] for move in swaps))
+    return _checked(view.edges, [*swaps, Deed(DRAIN, (name, heir))], title, DRAIN)
+
+
 # --- back
 
 
-def plan_undo(view: View, title: str, done: Sequence[Step]) -> Plan:
+def plan_undo(view: View, title: str, done: Sequence[Deed]) -> Plan:
     """The inverses, last first."""
-    steps = [step.inverse for step in reversed(done)]
-    view.check(*(name for step in steps for name in step))
-    view.answers(*(step.mover for step in steps))
-    return _by_swaps(view.edges, steps, title)
+    moves = [deed.inverse for deed in reversed(done)]
+    edges, added = view.edges, {move.brokers[0] for move in moves if move.kind == ADD}
+    for move in moves:
+        _refuse_undo(edges, move, title)
+        edges = tree_after(edges, move)
+    view.check(*(name for move in moves for name in move.brokers if name not in added))
+    view.answers(*(move.brokers[0] for move in moves if move.kind != ADD))
+    return _checked(view.edges, moves, title, "undo")
+
+
+def _refuse_undo(edges: Sequence[Edge], move: Move, title: str) -> None:
+    name, adjacent = move.brokers[0], adjacency(edges)
+    if move.kind == ADD and name in adjacent:
+        raise BadInput(f"{title}: there is a broker {name!r} again")
+    if move.kind == DRAIN and list(adjacent.get(name, ())) != [move.brokers[1]]:
+        raise BadInput(f"{title}: {name} has other links by now; try: reknit broker drain {name}")

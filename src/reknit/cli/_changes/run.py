@@ -17,6 +17,7 @@ from reknit.cli._changes.perform import Done, Routes, carry_out, verify
 from reknit.cli._changes.plans import Plan
 from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
+from reknit.live.statefile import BrokerState
 
 __all__ = ["Manner", "run"]
 
@@ -43,13 +44,13 @@ def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
             return
         done = carry_out(operator, plan)
         routes = verify(operator) if manner.verify else None
-    _print_done(plan, done, routes, manner.as_json)
+    _print_done(plan, done, routes, operator.added, manner.as_json)
     if routes is not None and routes.differences:
         raise typer.Exit(EXIT_DIFFERENT)
 
 
 def _steps(plan: Plan) -> list[str]:
-    return [move.title for move in plan.moves]
+    return [str(move) for move in plan.moves]
 
 
 def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
@@ -57,23 +58,27 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
         document = {"dry_run": True, "steps": _steps(plan), **msgspec.to_builtins(cost)}
         typer.echo(json.dumps(document, indent=2))
         return
-    (a, b), (c, d) = plan.links
-    typer.echo(f"{a} - {b} would become {c} - {d}")
+    typer.echo(plan.said(done=False))
     for step in _steps(plan):
         typer.echo(f"  {step}")
     typer.echo(f"touches {', '.join(cost.brokers)}")
+    if cost.sessions is not None:
+        typer.echo(f"moves {cost.sessions} sessions with {cost.subscriptions} subscriptions")
     typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
 
 
-def _print_done(plan: Plan, done: Done, routes: Routes | None, as_json: bool) -> None:
+def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState], as_json: bool) -> None:
     name = plan.of or done.changes[0]
     if as_json:
         document = {"done": True, "change": name, "steps": _steps(plan), **msgspec.to_builtins(done)}
         if routes is not None:
             document["differences"] = routes.differences
+        if added:
+            document["added"] = msgspec.to_builtins(added)
         typer.echo(json.dumps(document, indent=2))
         return
-    (a, b), (c, d) = plan.links
-    typer.echo(f"{a} - {b} has become {c} - {d} in {done.seconds:.2f} s: change {name}")
+    for broker in added:
+        typer.echo(f"{broker.name} is ready: mqtt {broker.mqtt}, links {broker.listen}, admin {broker.admin}")
+    typer.echo(f"{plan.said(done=True)} in {done.seconds:.2f} s: change {name}")
     if routes is not None:
         typer.echo(f"{routes.brokers} brokers, {len(routes.differences)} differences between tables and ideal ones")

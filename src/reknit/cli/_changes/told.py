@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from reknit.cli._problem import BadInput
-from reknit.core.overlay.swap import Step
+from reknit.core.overlay.history import Deed
 
-__all__ = ["Told", "find", "steps_of", "tell"]
+__all__ = ["Told", "deeds_of", "find", "tell"]
 
 
 class Told(msgspec.Struct):
@@ -33,8 +33,8 @@ class Told(msgspec.Struct):
     parts: list[dict[str, Any]] = []
 
     @property
-    def step(self) -> Step:
-        return Step(*self.brokers)
+    def deed(self) -> Deed:
+        return Deed(self.kind, tuple(self.brokers))
 
 
 def tell(said: list[dict[str, Any]]) -> list[Told]:
@@ -51,7 +51,7 @@ def tell(said: list[dict[str, Any]]) -> list[Told]:
 
 def _together(parts: list[dict[str, Any]]) -> Told:
     parts.sort(key=lambda part: part["brokers"].index(part["broker"]) if part["broker"] in part["brokers"] else 9)
-    first = parts[0]  # the mover, if it remembers
+    first = parts[0]  # who was asked for it, if that one remembers
     done = first["ended"] is not None and not first["error"]
     return Told(
         first["id"],
@@ -89,8 +89,8 @@ def find(changes: list[Told], text: str) -> list[Told]:
     return [told for told in changes if ids[0] in (told.id, told.of)]
 
 
-def steps_of(changes: list[Told]) -> list[Step]:
+def deeds_of(changes: list[Told]) -> list[Deed]:
     """Those of them that were done; ``BadInput`` if there is nothing to go back on."""
-    if not (done := [told.step for told in changes if told.undo]):
+    if not (done := [told.deed for told in changes if told.undo]):
         raise BadInput(f"{changes[0].id} has changed nothing ({changes[0].outcome}), so there is nothing to be undone")
     return done

@@ -1,4 +1,4 @@
-"""How the demo changes the tree while events flow: links are swapped, and a broker is added.
+"""How the demo changes the tree while events flow: links are swapped, a broker is added, another drained.
 
 Owns: which changes are made, drawn from a seed, and the tree as they leave it. Must not know: clients, or what is
 right. Whatever else can be done to a tree that runs is one more method here, and one more line in ``play``.
@@ -6,6 +6,7 @@ right. Whatever else can be done to a tree that runs is one more method here, an
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Sequence
@@ -21,12 +22,16 @@ from reknit.live.network import Network
 __all__ = ["Changes"]
 
 SWAP_S_MAX = 30.0
+DRAIN_S_MAX = 30.0
+POLL_S = 0.02
 
 
 class _Audience(Protocol):
     def swapped(self, step: Step, seconds: float) -> None: ...
 
     def added(self, name: str, neighbour: str, seconds: float) -> None: ...
+
+    def drained(self, name: str, heir: str, seconds: float) -> None: ...
 
 
 class Changes:
@@ -53,16 +58,38 @@ class Changes:
         self._audience.added(name, neighbour, time.monotonic() - begun)
         await self._swap(self._rng.choice([step for step in _all_swaps(self.edges) if step.goal == name]))
 
+    def heir_of(self, name: str) -> str:
+        """The neighbour that will have its clients."""
+        return min(adjacency(self.edges)[name])
+
+    async def drain(self, name: str) -> None:
+        """Make it a leaf, and then let its clients move, and it go."""
+        heir = self.heir_of(name)
+        for other in sorted(adjacency(self.edges)[name]):
+            if other != heir:
+                await self._swap(Step(other, name, heir))
+        begun = time.monotonic()
+        await self._ask(f"drain {name}", self._network.state.broker(name).admin + "/drain", {})
+        while any(broker.name == name for broker in self._network.state.brokers):
+            if time.monotonic() - begun > DRAIN_S_MAX:
+                raise Failed(f"demo: {name} was not drained within {DRAIN_S_MAX:g} s")
+            await asyncio.sleep(POLL_S)
+        self.edges = [edge for edge in self.edges if name not in edge]
+        self._audience.drained(name, heir, time.monotonic() - begun)
+
     async def _swap(self, step: Step) -> None:
         begun = time.monotonic()
         door = self._network.state.broker(step.mover).admin
         body = {"kind": "swap", "middle": step.middle, "goal": step.goal}
-        answer = await self._http.post(f"{door}/changes", json=body, timeout=SWAP_S_MAX)
-        if answer.is_error:
-            raise Failed(f"demo: swap {' '.join(step)}: {answer.json().get('error')}")
+        await self._ask(f"swap {' '.join(step)}", f"{door}/changes", body)
         self.edges = after(self.edges, step)
         self.swaps.append(step)
         self._audience.swapped(step, time.monotonic() - begun)
+
+    async def _ask(self, what: str, url: str, body: dict[str, str]) -> None:
+        answer = await self._http.post(url, json=body, timeout=SWAP_S_MAX)
+        if answer.is_error:
+            raise Failed(f"demo: {what}: {answer.json().get('error')}")
 
 
 def _all_swaps(edges: Sequence[Edge]) -> list[Step]:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import aiomqtt
@@ -94,10 +95,17 @@ class DemoClient:
         self._address = address
         self._connections = 0
         self._numbers = 0
+        self._moves = False  # the end of this connection is no break: the session goes on elsewhere
         self._connection: _Connection | None = None
         self._connected = asyncio.Event()
         kinds = {Kind.PYTHON: self._python, Kind.PLAIN: self._plain, Kind.MOSQUITTO: self._mosquitto}
         self._connect = kinds[role.kind]
+
+    def moves_to(self, broker: str, address: Address) -> None:
+        """Its session will be there. Who cannot be told by a broker knows it from here, and is not excused."""
+        self.role = self.notes.role = replace(self.role, broker=broker)
+        self._address = address
+        self._moves = self.role.kind is Kind.PLAIN  # a Python client follows, and its connection seems to last
 
     async def run(self) -> None:
         """Stay connected until cancelled."""
@@ -142,7 +150,9 @@ class DemoClient:
             yield
         finally:
             self._connected.clear()
-            self.notes.breaks.append(time.time())
+            if not self._moves:
+                self.notes.breaks.append(time.time())
+            self._moves = False
             connection.gone.set_result(None)
 
     async def _python(self) -> None:
@@ -162,8 +172,10 @@ class DemoClient:
     async def _plain(self) -> None:
         host, port = self._address
         version = aiomqtt.ProtocolVersion.V311
-        async with aiomqtt.Client(host, port, identifier=self.role.name, protocol=version) as client:
-            await client.subscribe([(topic, 0) for topic in self.role.wish.topics])
+        async with aiomqtt.Client(
+            host, port, identifier=self.role.name, protocol=version, clean_session=False
+        ) as client:
+            await client.subscribe([(topic, 1) for topic in self.role.wish.topics])
 
             async def publish(event: Event) -> None:
                 await client.publish(event.topic, event.payload, qos=1)

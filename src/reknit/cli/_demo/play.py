@@ -93,6 +93,8 @@ class Audience(Protocol):
 
     def added(self, name: str, neighbour: str, seconds: float) -> None: ...
 
+    def drained(self, name: str, heir: str, seconds: float) -> None: ...
+
     def stage(self, what: str) -> None: ...
 
 
@@ -109,11 +111,21 @@ class Outcome(msgspec.Struct):
     delay_s: dict[str, float]
     swaps: list[Step] = []
     added: str = ""
+    drained: str = ""
     seconds: float = 0.0
 
     @property
     def clean(self) -> bool:
         return self.trace.clean and self.clients.clean
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Brokers to which something happens."""
+
+    victim: str
+    newcomer: str
+    leaver: str
 
 
 @dataclass(slots=True)
@@ -130,11 +142,12 @@ async def play(script: Script, audience: Audience) -> Outcome:
     victim = middle(plan.edges)
     known = [broker.name for broker in plan.brokers]
     elsewhere = next(name for name in reversed(known) if name != victim)
+    leaver = next(name for name in known if name not in (victim, elsewhere))
     newcomer = f"b{len(known) + 1}"
     mosquitto_at = elsewhere if shutil.which("mosquitto_sub") else ""
     roles = cast([*known, newcomer], script.clients_per_broker, rng, mosquitto_at)
     audience.stage("starting the brokers")
-    stage, clients = await _perform(script, plan, roles, victim, newcomer, audience)
+    stage, clients = await _perform(script, plan, roles, _Parts(victim, newcomer, leaver), audience)
     times = stage.times
     audience.stage("reading the trace")
     records = causal_order(read_trace(_trace_directory(script)))
@@ -145,13 +158,14 @@ async def play(script: Script, audience: Audience) -> Outcome:
         links=list(plan.edges),
         killed=victim,
         back_s=times.healed - times.crashed,
-        trace=judge_trace(records, plan.settings.options, roles),
+        trace=judge_trace(records, plan.settings.options, [client.role for client in clients]),
         clients=judge_clients(notes, times.calms),
         away=who_was_away(notes, *times.calms[:2]),
         traffic=count_traffic(records, plan.edges, (times.crashed - TRACE_LOST_S, times.calms[1])),
         delay_s={"half": taken[len(taken) // 2], "most": taken[len(taken) * 9 // 10], "all": taken[-1]},
         swaps=stage.swaps,
         added=newcomer,
+        drained=leaver,
         seconds=time.monotonic() - begun,
     )
 
@@ -174,9 +188,9 @@ def _trace_directory(script: Script) -> Path:
 
 
 async def _perform(
-    script: Script, plan: NetworkPlan, roles: Sequence[Role], victim: str, newcomer: str, audience: Audience
+    script: Script, plan: NetworkPlan, roles: Sequence[Role], parts: _Parts, audience: Audience
 ) -> tuple[_Stage, list[DemoClient]]:
-    present = [role for role in roles if role.broker != newcomer]
+    present = [role for role in roles if role.broker != parts.newcomer]
     async with (
         Network(plan, script.directory, lambda line: None) as network,
         httpx.AsyncClient(trust_env=False) as http,
@@ -188,9 +202,9 @@ async def _perform(
                 crowd.join(present, network.state)
                 audience.clients(present)
                 stage = _Stage(script, network, crowd, watcher, audience)
-                await stage.run(victim)
+                await stage.run(parts.victim)
                 change = Changes(network, http, plan.edges, random.Random(f"{script.seed}/changes"), audience)
-                await stage.change(change, newcomer, [role for role in roles if role.broker == newcomer], present)
+                await stage.change(change, parts, [role for role in roles if role.broker == parts.newcomer], present)
                 await stage.end()
                 return stage, crowd.clients
 
@@ -244,17 +258,25 @@ class _Stage:
             await self._kill(victim)
         await self._rest()
 
-    async def change(self, changes: Changes, newcomer: str, roles: Sequence[Role], present: list[Role]) -> None:
+    async def change(self, changes: Changes, parts: _Parts, roles: Sequence[Role], present: list[Role]) -> None:
         """The second flow, and a tree that becomes another one. ``roles``: who comes with the new broker."""
         self.audience.stage("publishing on, and changing the tree meanwhile")
         async with self._flowing(int(self.script.events * SECOND_FLOW)):
             await changes.swap_some(SWAPS // 2)
-            await changes.add(newcomer)
-            present += roles
+            await changes.add(parts.newcomer)
             self.crowd.join(roles, self.network.state)
+            await self._drain(changes, parts.leaver)
+            present[:] = [client.role for client in self.clients]
             await changes.swap_some(SWAPS - SWAPS // 2)
         self.swaps = changes.swaps
         await self._rest()
+
+    async def _drain(self, changes: Changes, leaver: str) -> None:
+        heir = self.network.state.broker(changes.heir_of(leaver))
+        for client in self.clients:
+            if client.role.broker == leaver:
+                client.moves_to(heir.name, parse_address(heir.mqtt))
+        await changes.drain(leaver)
 
     async def end(self) -> None:
         """The rest, with everybody there."""

@@ -46,6 +46,8 @@ class Silence:
 
     def added(self, name: str, neighbour: str, seconds: float) -> None: ...
 
+    def drained(self, name: str, heir: str, seconds: float) -> None: ...
+
     def stage(self, what: str) -> None: ...
 
 
@@ -114,6 +116,9 @@ class Printer:
     def added(self, name: str, neighbour: str, seconds: float) -> None:
         self._line(f"added in {seconds:.1f} s: {name}, a new broker, linked with {neighbour}; clients of its own come")
 
+    def drained(self, name: str, heir: str, seconds: float) -> None:
+        self._line(f"drained in {seconds:.1f} s: {name} has left; its clients go on at {heir}")
+
 
 def _line(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -150,7 +155,8 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     _print_links(outcome, line)
     line()
     if outcome.swaps:
-        line(f"while events flowed, {len(outcome.swaps)} links were swapped, and {outcome.added} was added")
+        came, went = outcome.added, outcome.drained
+        line(f"while events flowed, {len(outcome.swaps)} links were swapped, {came} was added, and {went} was drained")
     away = outcome.away
     if away.clients:
         line(

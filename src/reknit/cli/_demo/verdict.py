@@ -12,7 +12,9 @@ what they leave open the clients know.
 The *clients* know what they have published, under which of their connections, and what came. From one calm moment to
 the next, an event is owed to everybody whose subscription matches it, if neither the publisher nor the subscriber has
 lost its connection in between. Everything that passed *through* the killed broker is judged; its own clients are not
-until they are back and all is calm, since their sessions died with it. Links that move excuse nothing.
+until they are back and all is calm, since their sessions died with it. Links that move excuse nothing, nor does a
+broker that is drained: the sessions of its clients go on elsewhere. Only a publication whose connection ended before it
+was acknowledged is owed to nobody.
 """
 
 from __future__ import annotations
@@ -137,9 +139,8 @@ def owed_marks(client: Notes, clients: Sequence[Notes], calms: Sequence[float]) 
             continue
         for publisher in clients:
             if publisher.unbroken(begin, end):
-                for sent in publisher.sent:
-                    if begin <= sent.time <= end and any(each.matches(sent.event) for each in patterns):
-                        yield sent.mark
+                known = [sent for sent in publisher.sent if begin <= sent.time <= end and not sent.open]
+                yield from (sent.mark for sent in known if any(each.matches(sent.event) for each in patterns))
 
 
 def _judge_received(client: Notes, published: dict[Mark, Sent], verdict: Verdict) -> None:
@@ -227,6 +228,8 @@ def count_traffic(records: Sequence[Record], edges: Sequence[Edge], broken: tupl
     for record in records:
         if record.kind is Kind.STARTED:
             brokers[record.node] = None
+        elif record.kind is Kind.MOVED_OUT:  # nobody else moves clients here but a broker that leaves
+            brokers.pop(record.node, None)
         elif record.event is None:
             continue
         elif record.kind is Kind.PUBLISHED and not begin <= record.time <= end:

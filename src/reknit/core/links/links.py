@@ -87,9 +87,16 @@ class _Connection:
 
 class Links:
     def __init__(
-        self, turn: Turn, address: str, incarnation: int, dialect: str, options: LinkOptions, rng: random.Random
+        self,
+        turn: Turn,
+        address: str,
+        incarnation: int,
+        dialect: str,
+        options: LinkOptions,
+        rng: random.Random,
+        new: bool = False,
     ) -> None:
-        """``address``: where other brokers can dial this one; ``dialect``: how it routes."""
+        """``address``: where other brokers can dial this one; ``dialect``: how it routes; ``new``: never linked yet."""
         self.turn = turn
         self.address = address
         self.incarnation = incarnation
@@ -102,6 +109,8 @@ class Links:
         self._connections: dict[int, _Connection] = {}
         self._former: dict[str, None] = {}
         self._asking: dict[str, Wave] = {}  # joins under way: whom, and for which wave
+        # Who may hold us for a neighbour: nobody (None), at most this one, which was asked, or we cannot know ("").
+        self._held_by: str | None = None if new else ""
 
     # --- what the overlay asks for
 
@@ -112,6 +121,7 @@ class Links:
         becomes one later (``activate``), and is not worth remembering before.
         """
         link = self.of[peer] = Link(self.turn, peer, address, self.options)
+        self._held_by = ""
         self._former.pop(peer, None)
         link.tentative = tentative
         link.dial_later()
@@ -149,7 +159,13 @@ class Links:
     def ask(self, peer: str, address: str, wave: Wave) -> None:
         """Dial a broker that is no neighbour yet, to be joined with it."""
         self._asking[peer] = wave
+        self._held_by = peer if self._held_by in (None, peer) else ""
         self.turn.effects.append(Dial(peer, address))
+
+    @property
+    def asks_alone(self) -> bool:
+        """We have told somebody that we are alone, and must stay so until it has answered."""
+        return bool(self._held_by) and bool(self._asking)
 
     def stop_asking(self, peer: str) -> None:
         self._asking.pop(peer, None)
@@ -196,7 +212,7 @@ class Links:
             self._send(conn, self._greeting(link))
         elif link is None and wave is not None:
             self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
-            self._send(conn, self._hello(0, 0, False, wave))
+            self._send(conn, self._hello(0, 0, False, wave, alone=self._held_by == peer))
         else:
             self.turn.effects.append(Close(conn, "not needed any more"))
 
@@ -381,10 +397,9 @@ class Links:
     def _greeting(self, link: Link) -> Hello:
         return self._hello(link.session, link.received, not link.leaving and not link.tentative, None)
 
-    def _hello(self, session: int, received: int, linked: bool, wave: Wave | None) -> Hello:
-        return Hello(
-            VERSION, self.dialect, self.turn.node, self.address, self.incarnation, session, received, linked, wave
-        )
+    def _hello(self, session: int, received: int, linked: bool, wave: Wave | None, alone: bool = False) -> Hello:
+        who = (VERSION, self.dialect, self.turn.node, self.address, self.incarnation)
+        return Hello(*who, session, received, linked, wave, alone)
 
     def _send(self, conn: int, frame: Frame) -> None:
         self.turn.effects.append(Send(conn, encode(frame)))

@@ -18,12 +18,19 @@ from reknit.core.overlay.swap import Step
 from reknit.core.turn import Turn
 from reknit.wire.messages import SwapId
 
-__all__ = ["CHANGES_MAX", "SWAP", "Change", "Deed", "History", "change_name", "waits_for"]
+__all__ = ["ADD", "CHANGES_MAX", "DRAIN", "SWAP", "Change", "Deed", "History", "change_name", "waits_for"]
 
 CHANGES_MAX = 256
 """Changes that are remembered; beyond it the oldest go."""
 
 SWAP = "swap"
+"""The mover, the middle, the goal."""
+ADD = "add"
+"""A broker that was new, and the one that it was linked with."""
+DRAIN = "drain"
+"""A broker that has left, and the one that has its clients."""
+
+_OPPOSITES = {ADD: DRAIN, DRAIN: ADD}
 
 _NUMBER_MASK = (1 << 48) - 1
 
@@ -36,7 +43,12 @@ class Deed(NamedTuple):
 
     @property
     def inverse(self) -> Deed:
-        return Deed(self.kind, Step(*self.brokers).inverse)
+        if self.kind == SWAP:
+            return Deed(SWAP, Step(*self.brokers).inverse)
+        return Deed(_OPPOSITES[self.kind], self.brokers)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {' '.join(self.brokers)}"
 
 
 class Change(msgspec.Struct):
@@ -74,6 +86,11 @@ class History:
             del self._changes[next(iter(self._changes))]
         self._changes[name] = Change(name, deed, part, self.turn.now if begun is None else begun, of=of)
 
+    def note(self, name: str, deed: Deed, part: str) -> None:
+        """It is done already."""
+        self.begin(name, deed, part)
+        self.end(name)
+
     def sent(self, name: str, size: int) -> None:
         """One message more, of so many bytes."""
         if (change := self._changes.get(name)) is not None:
@@ -101,10 +118,10 @@ class History:
         return [change.shown() for change in self._changes.values()]
 
 
-def change_name(swap: SwapId) -> str:
-    """The id of a swap as text that can be typed."""
-    mover, number = swap
-    return f"{mover}.{number & _NUMBER_MASK:012x}"
+def change_name(change: SwapId) -> str:
+    """The id of a change as text that can be typed: who it is of, and a number."""
+    name, number = change
+    return f"{name}.{number & _NUMBER_MASK:012x}"
 
 
 def waits_for(note: SwapNote) -> str:

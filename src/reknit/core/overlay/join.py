@@ -6,6 +6,16 @@ If not, the asker dials the other (the *answerer*), which searches and locks its
 both trees are locked, and neither holds the other's end, the link is there. A collision with another join means:
 release, wait for a random time, try again. Either side gives up within half a lease, so no lock ends under a join.
 
+A *new* broker, one that has never had a neighbour, needs none of that (SWAP's AddBroker): it asks, and is answered at
+once, by a broker that neither searches nor is locked. Why that closes no cycle: the new broker b is a tree of its own,
+and nobody but the broker a that it asks can hold it for a neighbour. It says so only while that is certain (``links``):
+in the first of its lives, to one broker, and never again once it has asked another or has been linked. From the
+question to the answer it refuses every join, searched or not, for it has given its word; so two new brokers that ask
+each other, or a ring of them, refuse each other and try again. Hence the link can only hang a leaf on a's tree, which
+may be in the midst of a wave: the wave does not know b, but neither can its join be with b, which refuses, or is linked
+with a by then and has to search by way of a, which the wave has locked. Only while a takes part in the change of
+another link the new one has to wait: then a's neighbours, and what they want, are being handed over.
+
 Owns: joins under way at this broker. Must not know: routing.
 """
 
@@ -190,6 +200,10 @@ class Joins:
     # --- the answerer's side
 
     def on_stranger(self, stranger: Stranger) -> Iterator[str]:
+        changing = self.search.reserved or self.search.engaged()
+        if stranger.hello.alone and not self.links.asks_alone and not changing:
+            yield from self._welcome(stranger)
+            return
         if self.search.busy:
             self.links.refuse(stranger.conn, Refuse(self.search.busy, retry=True, stranger=False))
             return
@@ -201,16 +215,22 @@ class Joins:
 
     def _answer_stranger(self, answering: _Answering, answer: Answer) -> Iterator[str]:
         self._answering = None
-        hello, conn = answering.stranger.hello, answering.stranger.conn
+        conn = answering.stranger.conn
         if answer.path:
             self.links.refuse(conn, Refuse(_cycle(answer.path), retry=False, stranger=False))
         elif answer.busy:
             self.links.refuse(conn, Refuse(answer.busy, retry=True, stranger=False))
         elif self.links.is_open(conn):
-            self.links.add(hello.name, "")
-            self.links.accept(conn, hello)
-            yield hello.name
+            yield from self._welcome(answering.stranger)
         self.search.release(answer.wave)
+
+    def _welcome(self, stranger: Stranger) -> Iterator[str]:
+        name = stranger.hello.name
+        self.links.add(name, "")
+        self.links.accept(stranger.conn, stranger.hello)
+        if (intent := self.wanted.get(name)) is not None:
+            self._done(intent, "")
+        yield name
 
     # --- times
 

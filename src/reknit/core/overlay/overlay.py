@@ -10,6 +10,7 @@ events; it never calls up.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEvent, Replayed, TurnedDown, Unlinked
-from reknit.core.overlay.history import SWAP, History
+from reknit.core.overlay.history import ADD, SWAP, Deed, History, change_name
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import STEPS, SwapLinks
@@ -28,7 +29,7 @@ from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Release, Resent, Seek, Sought, Steered
+from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
 
@@ -53,6 +54,7 @@ class Overlay:
         self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
         self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
+        self.closed = ""  # why no change of the tree may begin here
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
         self.swaps = SwapLinks(
@@ -69,8 +71,8 @@ class Overlay:
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
 
     def _changing(self) -> str:
-        """Why this broker takes part in no swap now: a join, or a link that is replaced."""
-        return self.search.joining or self.search.reserved or self.unsettled()
+        """Why this broker takes part in no swap now: a join, a link that is replaced, or a drain."""
+        return self.search.joining or self.search.reserved or self.unsettled() or self.closed
 
     def found(self, neighbours: Mapping[str, str]) -> None:
         """Begin with these neighbours: the whole network was checked to be a tree."""
@@ -105,10 +107,16 @@ class Overlay:
     # --- commands
 
     def add(self, peer: str, address: str, request: int | None) -> None:
-        self.joins.want(peer, address, request)
+        if self.closed and request is not None:
+            self.turn.effects.append(Reply(request, self.closed))
+        else:
+            self.joins.want(peer, address, request)
 
-    def remove(self, peer: str, request: int) -> Iterator[OverlayEvent]:
-        if peer in self._leaving:
+    def remove(self, peer: str, request: int, patient: bool = False) -> Iterator[OverlayEvent]:
+        """``patient``: wait for the answer of a neighbour that is down for as long as it takes."""
+        if self.closed and not patient:
+            self.turn.effects.append(Reply(request, self.closed))
+        elif peer in self._leaving:
             self._leaving[peer].requests.append(request)
         elif peer not in self.links.of or self.links.of[peer].tentative:
             names = ", ".join(sorted(self.neighbours())) or "nobody"
@@ -119,7 +127,7 @@ class Overlay:
         elif self.search.reserved:
             self.turn.effects.append(Reply(request, self.search.reserved))
         else:
-            yield from self._leave(peer, [request], heard=False)
+            yield from self._leave(peer, [request], heard=False, patient=patient)
 
     def let_go(self, peer: str) -> Iterator[OverlayEvent]:
         """Leave a neighbour because of a change; ``Left`` will say when it is done."""
@@ -138,7 +146,10 @@ class Overlay:
             yield from self._gone(peer, "")
 
     def swap(self, middle: str, goal: str, request: int, of: str = "") -> Iterator[OverlayEvent]:
-        yield from self.swaps.want(middle, goal, request, of)
+        if self.closed:
+            self.turn.effects.append(Reply(request, self.closed))
+        else:
+            yield from self.swaps.want(middle, goal, request, of)
 
     def take_sides(self, one: list[Entry], rest: list[Entry]) -> None:
         """The answer to ``SidesWanted``."""
@@ -167,8 +178,9 @@ class Overlay:
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
 
-    def _leave(self, peer: str, requests: list[int], heard: bool) -> Iterator[OverlayEvent]:
-        self._leaving[peer] = _Leaving(requests, self.turn.now + self.options.leave_s_max, heard)
+    def _leave(self, peer: str, requests: list[int], heard: bool, patient: bool = False) -> Iterator[OverlayEvent]:
+        give_up_at = math.inf if patient else self.turn.now + self.options.leave_s_max
+        self._leaving[peer] = _Leaving(requests, give_up_at, heard)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
         yield Unlinked(peer, self.keeps(peer))
         self.links.leave(peer)
@@ -211,6 +223,8 @@ class Overlay:
                 yield Linked(peer, again=False)
             case Stranger() if self.swaps.expects(event):
                 self.swaps.on_stranger(event)
+            case Stranger() if self.closed:
+                self.links.refuse(event.conn, Refuse(self.closed, retry=True, stranger=False))
             case Stranger():
                 yield from self._new_links(self.joins.on_stranger(event))
             case Answered(peer=peer) if self.swaps.asks(peer):
@@ -218,8 +232,10 @@ class Overlay:
             case TurnedAway(peer=peer) if self.swaps.asks(peer):
                 self.swaps.on_turned_away(event)
             case Answered(peer=peer):
-                again = peer in self.links.of
+                again, new = peer in self.links.of, self.links.asks_alone
                 yield from self._new_links(self.joins.on_answered(event))
+                if new:
+                    self.history.note(change_name((self.turn.node, self.links.incarnation)), self._added(peer), "new")
                 if again:
                     yield from self._on_renewed(peer, reborn=False)
             case TurnedAway(peer=peer, refusal=refusal):
@@ -331,6 +347,9 @@ class Overlay:
         for peer in peers:
             yield Linked(peer, again=False)
 
+    def _added(self, peer: str) -> Deed:
+        return Deed(ADD, (self.turn.node, peer))
+
     def _send_if_linked(self, peer: str, message: Message) -> None:
         if (link := self.links.of.get(peer)) is not None:
             link.send(message)
@@ -338,7 +357,7 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [leaving.give_up_at for leaving in self._leaving.values()]
+        times = [each.give_up_at for each in self._leaving.values() if each.give_up_at < math.inf]
         others = (self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
         times += [at for at in others if at is not None]
         return min(times, default=None)

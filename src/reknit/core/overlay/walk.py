@@ -143,7 +143,7 @@ class Walk:
 
     def _take(self, prepare: Prepare, place: Place) -> Generator[OverlayEvent, None, tuple[str, bool]]:
         """Lock this broker and pass the question on; returns why not, and whether that is only for now."""
-        if busy := self.overlay.search.busy or self._still_there(prepare, place):
+        if busy := self.overlay.search.busy or self.overlay.closed or self._still_there(prepare, place):
             return busy, True
         if why := self._misfit(prepare, place):
             return why, False

@@ -6,6 +6,9 @@ subscription goes; a link of the path is removed; the client's broker crashes; t
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
 a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
 releases from nothing either: whoever was connected is connected.
+
+A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
+Until then the old one does, and what the new one has delivered counts.
 """
 
 from __future__ import annotations
@@ -60,6 +63,7 @@ class _Ledger:
         self.owed: dict[tuple[str, str], dict[EventId, _Debt]] = {}  # by session
         self.unsettled: dict[str, dict[EventId, None]] = {}  # by node: published there
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
+        self.moving: dict[tuple[str, str], dict[EventId, None]] = {}  # by session: delivered when it went on its way
 
     def see(self, record: Record) -> Iterator[Violation]:
         self._follow_links(record)
@@ -69,6 +73,12 @@ class _Ledger:
                 self.sessions[key] = _Session(record.node, record.client)
             case Kind.DETACHED:
                 self._end(key)
+            case Kind.MOVING:
+                self.moving[key] = dict(self._session(key).delivered)
+            case Kind.MOVED_IN:
+                self._moved_in(key, (record.peer, record.client))
+            case Kind.MOVED_OUT:
+                self._moved_out(key, (record.peer, record.client))
             case Kind.SUBSCRIBED if record.pattern is not None:
                 self._session(key).patterns[record.pattern] = False
             case Kind.UNSUBSCRIBED if record.pattern is not None:
@@ -144,6 +154,23 @@ class _Ledger:
     def _end(self, key: tuple[str, str]) -> None:
         self.sessions.pop(key, None)
         self.owed.pop(key, None)
+
+    def _moved_in(self, key: tuple[str, str], old_key: tuple[str, str]) -> None:
+        old, new = self.sessions.get(old_key), self._session(key)
+        new.delivered.update(self.moving.get(old_key, {}))
+        if old is not None:
+            new.patterns.update({each: settled for each, settled in old.patterns.items() if each in new.patterns})
+
+    def _moved_out(self, key: tuple[str, str], new_key: tuple[str, str]) -> None:
+        debts = self.owed.pop(key, {})
+        self._end(key)
+        new, link = self.sessions.get(new_key), edge(key[0], new_key[0])
+        if new is None:  # its new broker has died meanwhile
+            return
+        for event_id, (event, path, patterns) in debts.items():
+            if event_id not in new.delivered:
+                way = tuple(each for each in path if each != link)
+                self.owed.setdefault(new_key, {})[event_id] = (event, way, patterns)
 
     def _release(self, key: tuple[str, str], pattern: Pattern) -> None:
         """What was owed for this subscription alone is owed no more."""

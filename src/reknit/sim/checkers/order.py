@@ -2,8 +2,9 @@
 
 FIFO: a client sees the events of one source in the order of their numbers. Causal: if the publisher of an event had
 seen or published another before, nobody sees the later one first. The causal past of an event is kept as one number
-per source. A crash tears causal chains (what a dead broker had passed on to some and not to others comes again from
-further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
+per source. A client has seen what was delivered to it where it is: into a session that has moved ahead of it, it looks
+once it has been told. A crash tears causal chains (what a dead broker had passed on to some and not to others comes
+again from further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class _Watcher:
         self.seen: dict[str, _Past] = {}  # by client: what it knows of when it publishes
         self.implied: dict[tuple[str, str], _Past] = {}  # by node and client: pasts of the events that it has seen
         self.pasts: dict[tuple[str, int], _Past] = {}
+        self.moving: dict[tuple[str, str], tuple[_Past, _Past]] = {}  # last and implied, when it went on its way
+        self.ahead: dict[tuple[str, str], None] = {}  # sessions that have moved, whose clients do not know it yet
         self.torn = False
 
     def see(self, record: Record) -> Iterator[Violation]:
@@ -35,10 +38,21 @@ class _Watcher:
             case Kind.ATTACHED | Kind.DETACHED:
                 self.last.pop(key, None)
                 self.implied.pop(key, None)
+                self.ahead.pop(key, None)
+            case Kind.MOVING:
+                self.moving[key] = (dict(self.last.get(key, {})), dict(self.implied.get(key, {})))
+            case Kind.MOVED_IN:
+                last, implied = self.moving[record.peer, record.client]
+                self.last[key], self.implied[key] = dict(last), dict(implied)
+                self.ahead[key] = None
+            case Kind.MOVED_OUT:
+                self._told((record.peer, record.client))
             case Kind.CRASHED:
                 self.torn = True
                 for each in [each for each in self.last if each[0] == record.node]:
                     del self.last[each]
+                for each in [each for each in self.ahead if each[0] == record.node]:
+                    del self.ahead[each]
             case Kind.CALM:
                 self.torn = False
                 self.seen.clear()
@@ -54,6 +68,12 @@ class _Watcher:
         seen = self.seen.setdefault(client, {})
         self.pasts[event.id] = dict(seen)
         seen[event.source] = event.seq
+
+    def _told(self, key: tuple[str, str]) -> None:
+        self.ahead.pop(key, None)
+        seen = self.seen.setdefault(key[1], {})
+        _merge(seen, self.last.get(key, {}))
+        _merge(seen, self.implied.get(key, {}))
 
     def _fifo(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
         last = self.last.setdefault(key, {})
@@ -73,6 +93,8 @@ class _Watcher:
                 "order", time, f"not causal: {key[1]} at {key[0]} saw {event.id} behind one that follows it"
             )
         _merge(implied, past)
+        if key in self.ahead:
+            return
         seen = self.seen.setdefault(key[1], {})
         _merge(seen, past)
         _merge(seen, {event.source: event.seq})

@@ -1,0 +1,122 @@
+"""Making one move of a plan: who is asked for it, what is said while it takes its time, and under which id it is known.
+
+Owns: the requests. Must not know: plans. A swap is asked for at the broker whose link moves, a drain at the broker that
+is to leave; for a broker more, whoever looks after the network is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import typer
+
+from reknit.cli._operator import Operator
+from reknit.cli._problem import Failed
+from reknit.core.overlay.history import ADD, DRAIN, SWAP, Deed
+
+__all__ = ["make"]
+
+LONG_S = 1.0
+"""A move that takes longer is asked how far it is, so often."""
+DRAIN_POLL_S = 0.1
+DRAIN_S_MAX = 300.0
+"""A drain goes on without this command; it only stops telling."""
+
+
+def make(operator: Operator, deed: Deed, of: str) -> str:
+    """Return its id once it is done. ``of``: the larger change that it is a step of."""
+    return _MAKERS[deed.kind](operator, deed, of)
+
+
+# --- a swap
+
+
+def _swap(operator: Operator, deed: Deed, of: str) -> str:
+    mover, middle, goal = deed.brokers
+    body = {"kind": "swap", "middle": middle, "goal": goal, "of": of}
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(operator.change, "POST", "/changes", body, mover)
+        _until_answered(asked, operator, mover)
+        return str(asked.result()["change"])
+
+
+def _until_answered(asked: Future[dict[str, Any]], operator: Operator, at: str) -> None:
+    """Say what it waits for, each time that this changes."""
+    begun, last = time.monotonic(), ""
+    while not _over(asked, LONG_S):
+        now = _state(operator, at)
+        if now != last:
+            typer.echo(f"  {time.monotonic() - begun:.0f} s  {now}", err=True)
+        last = now
+
+
+def _over(asked: Future[dict[str, Any]], within_s: float) -> bool:
+    try:
+        asked.exception(within_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _state(operator: Operator, at: str) -> str:
+    try:
+        said = operator.get(at, "/changes")
+    except Failed as error:
+        return str(error)
+    if (each := said["under_way"]) is not None:
+        return f"{at}: {each['stage']}, waits for {each['waits_for']}"
+    return next((f"{at} will try again: {each['why']}" for each in said["waiting"]), f"{at} answers soon")
+
+
+# --- a broker less
+
+
+def _drain(operator: Operator, deed: Deed, of: str) -> str:
+    name, heir = deed.brokers
+    operator.change("POST", "/drain", {"of": of}, name)
+    _until_gone(operator, name, heir)
+    operator.forget(name)
+    return _remembered(operator, heir, deed)
+
+
+def _until_gone(operator: Operator, name: str, heir: str) -> None:
+    last, until = (0, 0), time.monotonic() + DRAIN_S_MAX
+    while time.monotonic() < until:
+        try:
+            said = operator.get(name, "/drain")
+        except Failed:  # it has ended
+            return
+        if said["state"] == "failed":
+            raise Failed(f"drain: {said['error']}; {name} stays, and so do the sessions that have not moved")
+        now = (said.get("moved", 0), said.get("left", 0))
+        if now != last:
+            typer.echo(f"{name}: {said['state']}, {now[0]} of {sum(now)} sessions moved to {heir}", err=True)
+        last = now
+        time.sleep(DRAIN_POLL_S)
+    raise Failed(f"drain: not done within {DRAIN_S_MAX:g} s; it goes on: see {heir} and `reknit topology`")
+
+
+# --- a broker more
+
+
+def _add(operator: Operator, deed: Deed, of: str) -> str:
+    name, link = deed.brokers
+    typer.echo(f"starting {name} ...", err=True)
+    operator.add_broker(name, link)
+    return _remembered(operator, name, deed)
+
+
+def _remembered(operator: Operator, at: str, deed: Deed) -> str:
+    """The id that it has there; none where its door is not known."""
+    try:
+        history = operator.get(at, "/changes")["history"]
+    except (Failed, KeyError):
+        return ""
+    same = [each for each in history if (each["kind"], tuple(each["brokers"])) == deed]
+    return str(same[-1]["id"]) if same else ""
+
+
+_MAKERS: dict[str, Callable[[Operator, Deed, str], str]] = {SWAP: _swap, ADD: _add, DRAIN: _drain}

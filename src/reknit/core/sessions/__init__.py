@@ -1,0 +1,1 @@
+"""Clients' sessions that move from one broker to its neighbour."""

@@ -1,0 +1,210 @@
+"""The receiving side of a drain: sessions of a neighbour's clients that move in.
+
+The life of one that arrives:
+
+    state      input                          what follows
+    ---------  -----------------------------  ------------------------------------------------------------------
+    offered    the last part of its patterns  they are entered as those of a client of ours; *Opened*; to *open*
+    open       an event of its old broker     not for it: the old broker has it, and it is in the rest
+               any other event                held
+               the first part of the rest     from here on events of the old broker are held, too; to *filling*
+    filling    an event                       held
+               the last part of the rest      the shell has it; then what was held, in its order; *Taken*; to *here*
+    here       told, or the client comes      a client like any other
+
+*Opened* stands behind all that we had sent to the old broker: that is the old broker's to deliver, and all that comes
+by here later is ours. The first part of the rest is the same mark in the other direction. So each event has one owner,
+whatever the two links hold in flight, and the rest, which has what the old one owned, goes before what was held.
+
+If the old broker takes it back, is unlinked or loses its memory before the session is here, it is forgotten, and with
+it what was held: the old broker has kept its own copy of all of that, or has died, and its clients' sessions with it.
+
+Owns: what has not fully arrived. Must not know: what a state says; why a neighbour is being drained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from reknit.core.io import Deliver, Discard, Import, Match, Reserve
+from reknit.core.routing.base import Routing
+from reknit.core.routing.table import client as client_hop
+from reknit.core.sessions.copies import Copies
+from reknit.core.sessions.options import SessionOptions
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind
+from reknit.wire.messages import Message, Offer, Opened, Rest, Taken, Told, Withdraw
+
+__all__ = ["Arrivals"]
+
+_TOO_LATE = "it took too long"
+
+
+@dataclass(slots=True)
+class _Arrival:
+    peer: str
+    move: int
+    expires: float
+    parts: int = 0  # of the offer
+    patterns: dict[Pattern, None] = field(default_factory=dict)
+    open: bool = False
+    filling: bool = False
+    here: bool = False
+    state: list[bytes] = field(default_factory=list)
+    state_bytes: int = 0
+    held: list[tuple[Event, tuple[Pattern, ...]]] = field(default_factory=list)
+
+
+class Arrivals:
+    def __init__(
+        self,
+        turn: Turn,
+        routing: Routing,
+        clients: dict[str, None],
+        send: Callable[[str, Message], None],
+        copies: Copies,
+        options: SessionOptions,
+    ) -> None:
+        """``clients``: those of this broker; whoever moves in is one of them from the moment that it is open."""
+        self.turn = turn
+        self.routing = routing
+        self.clients = clients
+        self.send = send
+        self.copies = copies
+        self.options = options
+        self.seen: dict[str, dict[str, int]] = {}  # by neighbour that is being drained: the last of each source there
+        self.of: dict[str, _Arrival] = {}  # by client
+
+    # --- what the old broker says
+
+    def on_offer(self, peer: str, offer: Offer) -> None:
+        arrival = self.of.get(offer.client)
+        if offer.part == 0:
+            if refused := self._refusal(peer, offer.client):
+                self.send(peer, Opened(offer.client, offer.move, refused, retry=False))
+                return
+            arrival = self.of[offer.client] = _Arrival(peer, offer.move, self._lease())
+            self.copies.expect(offer.client, self.seen.get(peer, {}), offer.seen)
+        if arrival is None or not self._is(arrival, peer, offer.move) or arrival.parts != offer.part:
+            return  # a part of what was refused, or given up
+        arrival.parts += 1
+        arrival.patterns.update(dict.fromkeys(offer.patterns))
+        if offer.last:
+            self._open(offer.client, arrival)
+
+    def _refusal(self, peer: str, client: str) -> str:
+        arrival = self.of.get(client)
+        if arrival is not None and (arrival.here or arrival.peer == peer):
+            self._forget(client)  # its old broker has begun anew, or the client has never come for it
+        elif arrival is not None:
+            return f"{self.turn.node} is taking {client} over from {arrival.peer}"
+        if client in self.clients:
+            return f"{self.turn.node} has a session of {client} already; end one of the two"
+        if len(self.clients) >= self.options.sessions_max:
+            return f"{self.turn.node} has {len(self.clients)} sessions, and takes no more"
+        return ""
+
+    def _open(self, client: str, arrival: _Arrival) -> None:
+        arrival.open = True
+        self.clients[client] = None
+        self.turn.effects.append(Reserve(client))
+        for pattern in arrival.patterns:
+            self.routing.subscribe(client, pattern)
+        self.send(arrival.peer, Opened(client, arrival.move, "", retry=False))
+
+    def on_rest(self, peer: str, rest: Rest) -> None:
+        arrival = self.of.get(rest.client)
+        if arrival is None or not self._is(arrival, peer, rest.move) or not arrival.open or arrival.here:
+            self.send(peer, Opened(rest.client, rest.move, _TOO_LATE, retry=True))
+            return
+        arrival.filling = True
+        arrival.expires = self._lease()
+        arrival.state.append(rest.state)
+        arrival.state_bytes += len(rest.state)
+        if arrival.state_bytes > self.options.state_bytes_max:
+            self._forget(rest.client)
+            why = f"the session of {rest.client} is larger than {self.options.state_bytes_max} bytes"
+            self.send(peer, Opened(rest.client, rest.move, why, retry=False))
+        elif rest.last:
+            self._arrive(rest.client, arrival)
+
+    def _arrive(self, client: str, arrival: _Arrival) -> None:
+        arrival.here = True
+        self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
+        self.turn.effects.append(Import(client, b"".join(arrival.state)))
+        for event, patterns in arrival.held:
+            self.turn.effects.append(Deliver(event, ((client, patterns),)))
+        arrival.state, arrival.held = [], []
+        self.send(arrival.peer, Taken(client, arrival.move))
+
+    def on_told(self, peer: str, told: Told) -> None:
+        arrival = self.of.get(told.client)
+        if arrival is not None and self._is(arrival, peer, told.move):
+            self.claimed(told.client)
+
+    def on_withdraw(self, peer: str, withdraw: Withdraw) -> None:
+        arrival = self.of.get(withdraw.client)
+        if arrival is not None and self._is(arrival, peer, withdraw.move):
+            self._forget(withdraw.client)
+
+    def _is(self, arrival: _Arrival, peer: str, move: int) -> bool:
+        return arrival.peer == peer and arrival.move == move
+
+    # --- events
+
+    def sift(self, event: Event, sender: str, match: Match) -> bool:
+        """Whether the event is to be delivered now; if it is this broker's at all, it waits for the session."""
+        arrival = self.of.get(match[0])
+        if arrival is None or arrival.here:
+            return True
+        if arrival.filling or sender != arrival.peer:
+            arrival.held.append((event, match[1]))
+        return False
+
+    # --- ends
+
+    def claimed(self, client: str) -> None:
+        """The client knows where its session is."""
+        arrival = self.of.get(client)
+        if arrival is not None and arrival.here:
+            del self.of[client]
+
+    def ended(self, client: str) -> None:
+        """The session has ended here, as sessions do."""
+        self.of.pop(client, None)
+
+    def lost(self, peer: str) -> None:
+        """The neighbour is none any more, or has lost its memory. What is here stays: the client may have been told."""
+        for client, arrival in list(self.of.items()):
+            if arrival.peer == peer and not arrival.here:
+                self._forget(client)
+
+    def _forget(self, client: str) -> None:
+        arrival = self.of.pop(client)
+        self.copies.forget(client)
+        if arrival.open:
+            self.turn.note_deliveries()
+            for pattern in self.routing.table.of(client_hop(client)):
+                self.routing.unsubscribe(client, pattern)
+            self.clients.pop(client, None)
+            self.turn.see(Kind.DETACHED, client=client)
+            self.turn.effects.append(Discard(client))
+
+    # --- times
+
+    def _lease(self) -> float:
+        return self.turn.now + self.options.lease_s
+
+    def deadline(self) -> float | None:
+        return min((each.expires for each in self.of.values() if not each.here), default=None)
+
+    def end_of_turn(self) -> None:
+        """Give up what has not come in time, and what has grown too large to wait for."""
+        for client, arrival in list(self.of.items()):
+            late = self.turn.now >= arrival.expires or len(arrival.held) > self.options.held_events_max
+            if late and not arrival.here:
+                self.send(arrival.peer, Opened(client, arrival.move, _TOO_LATE, retry=True))
+                self._forget(client)

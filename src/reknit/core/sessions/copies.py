@@ -1,0 +1,59 @@
+"""Copies that only a session which has moved can know for copies.
+
+When a broker dies, what it had not settled is sent again through its next life. Further on the numbers weed that out:
+each broker knows the last event of every source that came by it. But if meanwhile a session moves from such a broker
+to the next life of the dead one, which knows nothing, the copy would be delivered to it. So a session brings along what
+its old broker has seen, as far as the new one has not; and as sources' numbers only rise, an entry is of no use once
+the new one has seen as much itself. Where nobody has died, nothing is left to be kept.
+
+Owns: these numbers. Must not know: why a session has moved.
+"""
+
+from __future__ import annotations
+
+from reknit.model.event import Event
+
+__all__ = ["Copies"]
+
+
+class Copies:
+    def __init__(self, seen: dict[str, int]) -> None:
+        """``seen``: by source, the last event that came by this broker; shared with it."""
+        self._seen = seen
+        self._of: dict[str, dict[str, int]] = {}  # by client
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def seen(self) -> dict[str, int]:
+        """What every client of this broker may have had."""
+        return dict(self._seen)
+
+    def of(self, client: str) -> dict[str, int]:
+        """What this client may have had beyond that."""
+        return {source: last for source, last in self._of.get(client, {}).items() if last > self._seen.get(source, 0)}
+
+    def expect(self, client: str, *before: dict[str, int]) -> None:
+        """A session comes, whose client may have had these."""
+        ahead: dict[str, int] = {}
+        for seen in before:
+            for source, last in seen.items():
+                if last > max(self._seen.get(source, 0), ahead.get(source, 0)):
+                    ahead[source] = last
+        if ahead:
+            self._of[client] = ahead
+
+    def forget(self, client: str) -> None:
+        self._of.pop(client, None)
+
+    def is_one(self, event: Event, client: str) -> bool:
+        """Whether the client has had this event before it came here."""
+        ahead = self._of.get(client)
+        if ahead is None or event.source not in ahead:
+            return False
+        if event.seq <= ahead[event.source]:
+            return True
+        del ahead[event.source]
+        if not ahead:
+            del self._of[client]
+        return False

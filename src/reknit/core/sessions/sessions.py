@@ -1,0 +1,204 @@
+"""The clients of a broker and what they want; and both sides of a drain, which moves them, behind one name.
+
+Owns: which clients there are, and who may be drained into whom. A broker takes the sessions of several neighbours at
+once, but none while it is being drained itself, and it is not drained while a neighbour comes over: of two that were to
+take each other's clients, one must stay. Must not know: the shell.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from reknit.core.io import Attach, Detach, Match, Subscribe, Unsubscribe
+from reknit.core.overlay.events import OverlayEvent
+from reknit.core.overlay.history import DRAIN, Deed, change_name
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.routing.base import Routing
+from reknit.core.routing.table import client as client_hop
+from reknit.core.sessions.arrivals import Arrivals
+from reknit.core.sessions.copies import Copies
+from reknit.core.sessions.departures import Departures
+from reknit.core.sessions.options import SessionOptions
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.trace.records import Kind
+from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+
+__all__ = ["Sessions"]
+
+
+class Sessions:
+    def __init__(
+        self,
+        turn: Turn,
+        overlay: Overlay,
+        routing: Routing,
+        clients: dict[str, None],
+        seen: dict[str, int],
+        options: SessionOptions,
+        rng: random.Random,
+        door: str,
+    ) -> None:
+        """``door``: where clients connect, as others are told. ``clients``, ``seen``: the broker's, shared with it."""
+        self.turn = turn
+        self.overlay = overlay
+        self.routing = routing
+        self.clients = clients
+        self.door = door
+        self.copies = Copies(seen)
+        self.arrivals = Arrivals(turn, routing, clients, self._send, self.copies, options)
+        self.departures = Departures(turn, overlay, routing, clients, self._send, self.copies, options, rng)
+        self._rng = rng
+        self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
+        self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
+        self.busy = False  # asked for each event: is anything on its way?
+
+    def _send(self, peer: str, message: Message) -> None:
+        """Also to a neighbour that is being left: it must hear what stays, and what does not."""
+        if (link := self.overlay.links.of.get(peer)) is not None:
+            link.send(message)
+        self.busy = True
+
+    # --- operators
+
+    def drain(self, request: int, of: str, ready: bool) -> None:
+        """``ready``: this broker knows what its neighbours want, and routes."""
+        obstacle = "" if ready else f"{self.turn.node} has not heard from all its neighbours yet"
+        if coming := ", ".join([*self._asked, *self._guests]):
+            obstacle = f"{coming} is being drained into {self.turn.node}"
+        self.departures.begin(request, obstacle, of)
+        self.busy = True
+
+    # --- messages
+
+    def receive(self, peer: str, message: Moving) -> None:
+        self.busy = True
+        if self.overlay.link(peer) is not None:
+            self._on_message(peer, message)
+        match message:  # these must be heard even if the link is being left
+            case Told():
+                self.arrivals.on_told(peer, message)
+            case Withdraw():
+                self.arrivals.on_withdraw(peer, message)
+
+    def _on_message(self, peer: str, message: Moving) -> None:
+        match message:
+            case Draining(going=True, seen=seen, of=of):
+                self._stays(peer, "asked again")
+                self._asked[peer] = of
+                self.arrivals.seen[peer] = seen
+            case Draining():
+                self._stays(peer, f"{peer} stays")
+                self._forget(peer)
+            case Offer() if peer in self._guests:
+                self.arrivals.on_offer(peer, message)
+            case Rest():
+                self.arrivals.on_rest(peer, message)
+            case Welcome():
+                self.departures.on_welcome(peer, message)
+            case Opened():
+                self.departures.on_opened(peer, message)
+            case Taken():
+                self.departures.on_taken(peer, message)
+
+    def _answer(self) -> None:
+        for peer, of in self._asked.items():
+            if self.overlay.closed:
+                self._send(peer, Welcome(self.overlay.closed, ""))
+            else:
+                name = self._guests[peer] = change_name((peer, self._rng.getrandbits(48)))
+                self.overlay.history.begin(name, Deed(DRAIN, (peer, self.turn.node)), "heir", of)
+                self._send(peer, Welcome("", self.door))
+        self._asked.clear()
+
+    # --- neighbours
+
+    def linked(self, peer: str, again: bool) -> None:
+        if again:
+            self._stays(peer, f"{peer} was restarted")
+            self._forget(peer)
+            self.departures.renewed(peer)
+
+    def unlinked(self, peer: str) -> None:
+        if peer in self._guests:
+            self.overlay.history.end(self._guests.pop(peer))
+        self._forget(peer)
+        self.departures.unlinked(peer)
+
+    def _stays(self, peer: str, why: str) -> None:
+        """The drain of this neighbour has come to nothing, for now."""
+        if peer in self._guests:
+            self.overlay.history.end(self._guests.pop(peer), why)
+
+    def _forget(self, peer: str) -> None:
+        self._asked.pop(peer, None)
+        self._guests.pop(peer, None)
+        self.arrivals.lost(peer)
+        self.arrivals.seen.pop(peer, None)
+
+    # --- clients
+
+    def attach(self, each: Attach) -> None:
+        if each.client not in self.clients:
+            self.clients[each.client] = None
+            self.turn.see(Kind.ATTACHED, client=each.client)
+        self.arrivals.claimed(each.client)
+
+    def detach(self, each: Detach) -> None:
+        if each.client not in self.clients:
+            return
+        self.copies.forget(each.client)
+        self.arrivals.ended(each.client)
+        self.departures.ended(each.client)
+        for pattern in self.routing.table.of(client_hop(each.client)):
+            self.routing.unsubscribe(each.client, pattern)
+        del self.clients[each.client]
+        self.turn.see(Kind.DETACHED, client=each.client)
+
+    def subscribe(self, each: Subscribe) -> None:
+        self.departures.take_back(each.client)  # what was offered would not be true any more
+        for pattern in each.patterns:
+            self.routing.subscribe(each.client, pattern)
+
+    def unsubscribe(self, each: Unsubscribe) -> None:
+        self.departures.take_back(each.client)
+        for pattern in each.patterns:
+            self.routing.unsubscribe(each.client, pattern)
+
+    # --- events
+
+    def sift(self, event: Event, sender: str, matches: tuple[Match, ...]) -> tuple[Match, ...]:
+        """The matches that are to be delivered now."""
+        copies, arrivals, departures = self.copies, self.arrivals, self.departures
+        return tuple(
+            each
+            for each in matches
+            if not copies.is_one(event, each[0]) and arrivals.sift(event, sender, each) and departures.sift(event, each)
+        )
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        times = (self.arrivals.deadline(), self.departures.deadline())
+        return min((at for at in times if at is not None), default=None)
+
+    def end_of_turn(self, ready: bool) -> Iterator[OverlayEvent]:
+        """``ready``: this broker routes events. Before that, those that wait have no place yet among the others."""
+        if self._asked and ready:
+            self._answer()
+        self.arrivals.end_of_turn()
+        yield from self.departures.end_of_turn()
+        self.busy = bool(self.arrivals.of or self._asked or self.copies) or self.departures.drain is not None
+
+    # --- looking in
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing is on its way, and nothing is to be."""
+        arriving = any(not each.here for each in self.arrivals.of.values())
+        return not arriving and not self._asked and self.departures.at_rest
+
+    def progress(self) -> dict[str, Any]:
+        return self.departures.progress()

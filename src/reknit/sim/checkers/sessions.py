@@ -1,0 +1,82 @@
+"""A session is a queue: what is delivered into it comes out of it, once and in the same order, wherever it moves.
+
+Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
+moves continues the queue that it was at its old broker. When all is calm, nothing may be left of one whose client is
+there. A crash ends the sessions of the dead broker.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from reknit.model.event import EventId
+from reknit.sim.checkers.violation import Violation
+from reknit.trace.records import Kind, Record
+
+__all__ = ["check_sessions"]
+
+
+@dataclass(slots=True)
+class _Queue:
+    waiting: deque[EventId] = field(default_factory=deque)
+    present: bool = True  # whether the client is there to take
+
+
+class _Queues:
+    def __init__(self) -> None:
+        self.of: dict[tuple[str, str], _Queue] = {}  # by node and client
+
+    def see(self, record: Record) -> Iterator[Violation]:
+        key, other = (record.node, record.client), (record.peer, record.client)
+        match record.kind:
+            case Kind.ATTACHED:
+                self.of[key] = _Queue()
+            case Kind.DETACHED:
+                self.of.pop(key, None)
+            case Kind.MOVED_IN:
+                waiting = self.of[other].waiting if other in self.of else deque[EventId]()
+                self.of[key] = _Queue(deque(waiting), present=False)
+            case Kind.MOVED_OUT:
+                if other in self.of:  # else its new broker has died meanwhile
+                    self.of[other].present = True
+            case Kind.CRASHED:
+                for each in [each for each in self.of if each[0] == record.node]:
+                    del self.of[each]
+            case Kind.DELIVERED if record.event is not None:
+                yield from self._delivered(key, record.event.id, record.time)
+            case Kind.TAKEN if record.event is not None:
+                yield from self._taken(key, record.event.id, record.time)
+            case Kind.CALM:
+                yield from self._calm(record.time)
+
+    def _delivered(self, key: tuple[str, str], event: EventId, time: float) -> Iterator[Violation]:
+        if key in self.of:
+            self.of[key].waiting.append(event)
+        else:
+            yield Violation(
+                "sessions", time, f"{event} was delivered to {key[1]} at {key[0]}, which has no session there"
+            )
+
+    def _taken(self, key: tuple[str, str], event: EventId, time: float) -> Iterator[Violation]:
+        who = f"{key[1]} at {key[0]}"
+        waiting = self.of[key].waiting if key in self.of else deque[EventId]()
+        if event not in waiting:
+            yield Violation("sessions", time, f"{who} has taken {event}, which its session did not have")
+            return
+        if waiting[0] != event:
+            yield Violation("sessions", time, f"{who} has taken {event} before {waiting[0]}, which came first")
+        waiting.remove(event)
+
+    def _calm(self, time: float) -> Iterator[Violation]:
+        for (node, client), queue in self.of.items():
+            if queue.present and queue.waiting:
+                what = f"{queue.waiting[0]} never came out of the session of {client} at {node}"
+                yield Violation("sessions", time, what)
+
+
+def check_sessions(records: Iterable[Record]) -> Iterator[Violation]:
+    queues = _Queues()
+    for record in records:
+        yield from queues.see(record)

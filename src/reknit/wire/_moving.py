@@ -1,0 +1,86 @@
+"""Messages that move clients' sessions, from a broker that is being drained to its only neighbour; see ``messages``."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from reknit.model.pattern import Pattern
+
+__all__ = ["Draining", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "Welcome", "Withdraw"]
+
+
+class Draining(msgspec.Struct, array_like=True, tag=30, frozen=True, gc=False):
+    """May the sessions of the sender's clients come over? Or, if it is not ``going``: it stays after all.
+
+    ``seen``: by source, the last event that its clients may have had from it: what comes again is a copy for them.
+    ``of``: the larger change that the drain is a step of, which the one that stays remembers.
+    """
+
+    going: bool
+    seen: dict[str, int]
+    of: str = ""
+
+
+class Welcome(msgspec.Struct, array_like=True, tag=31, frozen=True, gc=False):
+    """The answer: why not, or empty. ``door``: where the sender's own clients connect."""
+
+    refused: str
+    door: str
+
+
+class Offer(msgspec.Struct, array_like=True, tag=32, frozen=True, gc=False):
+    """Open a session for ``client``, which wants these patterns; ``part`` counts from 0.
+
+    ``seen``: what this client may have had beyond what all clients of the sender have.
+    """
+
+    client: str
+    move: int
+    part: int
+    patterns: list[Pattern]
+    seen: dict[str, int]
+    last: bool
+
+
+class Opened(msgspec.Struct, array_like=True, tag=33, frozen=True, gc=False):
+    """It is open: what comes by the sender from here on is its to deliver. Or why it is not; ``retry``: not now."""
+
+    client: str
+    move: int
+    refused: str
+    retry: bool
+
+
+class Rest(msgspec.Struct, array_like=True, tag=34, frozen=True, gc=False):
+    """The state of the session, in parts. The first, which is empty, says: events behind it are the receiver's."""
+
+    client: str
+    move: int
+    state: bytes
+    last: bool
+
+
+class Taken(msgspec.Struct, array_like=True, tag=35, frozen=True, gc=False):
+    """The session is whole at the sender; the client may come."""
+
+    client: str
+    move: int
+
+
+class Told(msgspec.Struct, array_like=True, tag=36, frozen=True, gc=False):
+    """The client was sent to the receiver."""
+
+    client: str
+    move: int
+
+
+class Withdraw(msgspec.Struct, array_like=True, tag=37, frozen=True, gc=False):
+    """The session stays where it was, or has ended there: forget it."""
+
+    client: str
+    move: int
+
+
+Moving: TypeAlias = Draining | Welcome | Offer | Opened | Rest | Taken | Told | Withdraw

@@ -1,0 +1,247 @@
+"""Sessions that move from one door to another, as clients see it: they speak in packets with both."""
+
+from __future__ import annotations
+
+from reknit.core import io
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.mqtt.packets import (
+    V3_1_1,
+    V5_0,
+    Connack,
+    Connect,
+    Disconnect,
+    Puback,
+    Publish,
+    Request,
+    Suback,
+    Subscribe,
+    Will,
+)
+from reknit.mqtt.properties import PropertyId, text
+from reknit.mqtt.reasons import Reason
+from tests.mqtt.conversation import Client, Room
+
+PATIENT = ((int(PropertyId.SESSION_EXPIRY), 600),)
+
+
+def _joined(room: Room, name: str = "ann", qos: int = 1, version: int = V5_0, **terms: object) -> Client:
+    client = room.join(name, version, **terms)
+    assert isinstance(client.say(Subscribe(1, (Request("a/#", qos),)))[0], Suback)
+    return client
+
+
+def _exported(room: Room, name: str = "ann") -> bytes | None:
+    room.door.moves.export(name, room.now)
+    return _ready(room).get(name)
+
+
+def _ready(room: Room) -> dict[str, bytes]:
+    return dict(room.door.moves.ready(room.now))
+
+
+def _arrived(state: bytes, name: str = "ann", **options: float) -> Room:
+    room = Room(**options)
+    room.door.moves.reserve(name)
+    room.door.arrive(name, state, room.now)
+    room.patterns[name] = [Pattern.parse("a/#")]
+    room.expected.add(name)
+    return room
+
+
+def _publishes(client: Client) -> list[tuple[str, int, int, bool]]:
+    return [(each.topic, each.qos, each.packet_id, each.dup) for each in client.heard if isinstance(each, Publish)]
+
+
+def _events(room: Room, *topics: str, qos: int = 1) -> None:
+    for topic in topics:
+        room.publish(Event(topic, qos=qos))
+    room.perform([])
+
+
+def test_a_client_finds_what_was_in_flight_and_what_waited_in_its_order() -> None:
+    old = Room(inflight_max=2)
+    _joined(old, properties=PATIENT)
+    _events(old, "a/1", "a/2", "a/3")
+    assert _exported(old) is None  # nothing is acknowledged yet
+    old.wait(1.0)
+    new = _arrived(_ready(old)["ann"])
+    _events(new, "a/4", "a/5")
+    client = new.join("ann", clean_start=False, properties=PATIENT)
+    assert client.connack.session_present
+    assert _publishes(client) == [
+        ("a/1", 1, 1, True),
+        ("a/2", 1, 2, True),
+        ("a/3", 1, 3, False),
+        ("a/4", 1, 4, False),
+        ("a/5", 1, 5, False),
+    ]
+    assert new.commands == [io.Attach("ann")]  # so that the core knows that she has come
+
+
+def test_a_session_at_rest_goes_at_once_and_its_acknowledgements_are_waited_for() -> None:
+    room = Room()
+    client = _joined(room)
+    _events(room, "a/1")
+    assert _exported(room) is None
+    assert room.door.moves.resting
+    client.say(Puback(1))
+    assert list(_ready(room)) == ["ann"]
+    assert not room.door.moves.resting
+
+
+def test_of_one_that_is_away_nothing_is_waited_for() -> None:
+    room = Room()
+    client = _joined(room, properties=PATIENT)
+    client.vanish()
+    _events(room, "a/1")
+    assert _exported(room) is not None
+
+
+def test_what_is_said_after_the_state_was_taken_is_withheld_and_heard_if_the_session_stays() -> None:
+    room = Room()
+    client = _joined(room)
+    assert _exported(room) is not None
+    room.commands.clear()
+    assert client.say(Publish("b", qos=1, packet_id=5)) == []
+    assert room.commands == []
+    thawed = room.door.moves.thaw("ann")
+    assert thawed is not None
+    assert thawed[0] == client.conn
+    assert client.say_bytes(thawed[1]) == [Puback(5)]
+    assert room.door.moves.thaw("ann") is None
+
+
+def test_a_client_of_mqtt_5_is_told_where_to_go() -> None:
+    room = Room()
+    client = _joined(room, will=Will("will"))
+    room.commands.clear()
+    assert room.door.redirect("ann", "b2:1883", room.now) == client.conn
+    room.perform([])
+    [goodbye] = client.listen()
+    assert isinstance(goodbye, Disconnect)
+    assert goodbye.reason == Reason.SERVER_MOVED == 0x9D
+    assert text(goodbye.properties, PropertyId.SERVER_REFERENCE) == "b2:1883"
+    assert client.closed
+    assert room.commands == []  # no will, and the core knows better
+    room.wait(100.0)
+    assert room.commands == []
+    assert room.door.redirect("ann", "b2:1883", room.now) is None
+
+
+def test_one_of_mqtt_3_1_1_is_closed_and_its_session_waits() -> None:
+    old = Room()
+    client = _joined(old, version=V3_1_1, clean_start=False)
+    state = _exported(old)
+    assert state is not None
+    old.door.redirect("ann", "b2:1883", old.now)
+    old.perform([])
+    assert client.listen() == []
+    assert client.closed
+    new = _arrived(state)
+    new.wait(3600.0)
+    _events(new, "a/1")
+    again = new.join("ann", V3_1_1, clean_start=False)
+    assert again.connack.session_present
+    assert _publishes(again) == [("a/1", 1, 1, False)]
+
+
+def test_messages_of_qos_0_are_kept_for_a_client_that_is_on_its_way_and_not_overtaken() -> None:
+    old = Room()
+    _joined(old, qos=0)
+    state = _exported(old)
+    assert state is not None
+    new = _arrived(state)
+    _events(new, *(f"a/{number}" for number in range(2000)), qos=0)
+    client = new.join("ann", clean_start=False)
+    _events(new, "a/last", qos=0)
+    assert _publishes(client) == [(f"a/{number}", 0, 0, False) for number in [*range(2000), "last"]]
+    client.vanish()
+    assert new.commands[-1] == io.Detach("ann")  # as one with expiry 0 ends
+
+
+def test_a_session_that_ends_with_its_connection_waits_a_while_and_then_its_will_is_known() -> None:
+    old = Room()
+    _joined(old, will=Will("will"))
+    state = _exported(old)
+    assert state is not None
+    new = _arrived(state, arrival_s_max=5.0)
+    new.wait(4.0)
+    assert new.commands == []
+    new.wait(60.0)
+    assert [type(each) for each in new.commands] == [io.Publish, io.Detach]
+
+
+def test_a_client_that_comes_too_early_is_to_try_again_and_a_new_one_is_sent_elsewhere() -> None:
+    room = Room()
+    room.door.moves.reserve("ann")
+    [answer] = room.client().say(Connect("ann"))
+    assert isinstance(answer, Connack)
+    assert answer.reason == Reason.SERVER_BUSY
+    bob = _joined(room, "bob", properties=PATIENT)
+    room.door.moves.refer("b2:1883")
+    [answer] = room.client().say(Connect("cay"))
+    assert isinstance(answer, Connack)
+    assert answer.reason == Reason.USE_ANOTHER_SERVER == 0x9C
+    assert text(answer.properties, PropertyId.SERVER_REFERENCE) == "b2:1883"
+    [answer] = room.client().say(Connect("cay", V3_1_1))
+    assert answer == Connack(False, 3)
+    bob.vanish()
+    assert room.join("bob", clean_start=False, properties=PATIENT).connack.session_present  # until it has moved
+    room.door.moves.refer(None)
+    room.join("cay")
+
+
+def test_a_session_that_is_taken_back_is_void() -> None:
+    room = _arrived(_exported_one())
+    room.door.discard("ann", room.now)
+    assert room.door.counters.sessions == 0
+    room = _arrived(_exported_one())
+    client = room.join("ann", clean_start=False)
+    room.commands.clear()
+    room.door.discard("ann", room.now)
+    room.perform([])
+    assert client.closed
+    assert room.commands == []
+    room.door.moves.reserve("bob")
+    room.door.discard("bob", room.now)
+    room.join("bob")
+
+
+def _exported_one() -> bytes:
+    room = Room()
+    _joined(room)
+    state = _exported(room)
+    assert state is not None
+    return state
+
+
+def test_no_local_holds_for_what_the_client_published_at_its_old_broker() -> None:
+    old = Room()
+    client = old.join("ann")
+    client.say(Subscribe(1, (Request("a/#", 1, no_local=True),)))
+    mine = Event("a/mine", qos=1, source="b1.1", seq=4)
+    session = old.door._sessions["ann"]
+    session.remember([mine])
+    state = _exported(old)
+    assert state is not None
+    new = _arrived(state)
+    new.publish(Event("a/mine", qos=1, source="b1.1", seq=4))  # it has come by way of the brokers
+    new.publish(Event("a/other", qos=1, source="b1.1", seq=5))
+    assert [each[0] for each in _publishes(new.join("ann", clean_start=False))] == ["a/other"]
+
+
+def test_a_state_that_is_none_is_counted_and_the_session_is_empty() -> None:
+    room = _arrived(b"garbage")
+    assert room.door.counters.malformed == 1
+    assert room.join("ann", clean_start=False).connack.session_present
+
+
+def test_an_export_that_is_not_wanted_any_more_is_not_made() -> None:
+    room = Room()
+    _joined(room)
+    _events(room, "a/1")
+    assert _exported(room) is None
+    assert room.door.moves.thaw("ann") is None
+    room.wait(5.0)
+    assert _ready(room) == {}

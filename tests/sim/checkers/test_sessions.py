@@ -1,0 +1,58 @@
+"""What goes into a session comes out of it: by traces written by hand."""
+
+from __future__ import annotations
+
+from reknit.sim.checkers.sessions import check_sessions
+from tests.sim.checkers.telling import Story, event
+
+E1, E2 = event("a", 1), event("a", 2)
+
+
+def _found(story: Story) -> list[str]:
+    return [each.what for each in check_sessions(story.records)]
+
+
+def test_in_the_same_order_once_and_all_of_it() -> None:
+    good = Story().attached("b1", "ann").delivered("b1", "ann", E1).delivered("b1", "ann", E2)
+    assert _found(good.taken("b1", "ann", E1).taken("b1", "ann", E2).calm()) == []
+
+
+def test_out_of_order_doubled_and_left_behind() -> None:
+    bad = Story().attached("b1", "ann").delivered("b1", "ann", E1).delivered("b1", "ann", E2)
+    bad.taken("b1", "ann", E2).taken("b1", "ann", E2).calm()
+    assert _found(bad) == [
+        "ann at b1 has taken ('b1.1', 2) before ('b1.1', 1), which came first",
+        "ann at b1 has taken ('b1.1', 2), which its session did not have",
+        "('b1.1', 1) never came out of the session of ann at b1",
+    ]
+
+
+def _moves() -> Story:
+    return Story().attached("b1", "ann").delivered("b1", "ann", E1).moving("b1", "ann", "b2")
+
+
+def test_a_session_that_moves_goes_on_as_it_was() -> None:
+    story = _moves().moved_in("b2", "ann", "b1").delivered("b2", "ann", E2).moved_out("b1", "ann", "b2")
+    story.detached("b1", "ann")
+    assert _found(story.taken("b2", "ann", E1).taken("b2", "ann", E2).calm()) == []
+
+
+def test_what_was_left_in_it_is_missed() -> None:
+    story = _moves().moved_in("b2", "ann", "b1").moved_out("b1", "ann", "b2").detached("b1", "ann").calm()
+    assert _found(story) == ["('b1.1', 1) never came out of the session of ann at b2"]
+
+
+def test_nothing_is_delivered_into_a_session_that_has_not_arrived() -> None:
+    story = _moves().delivered("b2", "ann", E2)
+    assert _found(story) == ["('b1.1', 2) was delivered to ann at b2, which has no session there"]
+
+
+def test_nobody_misses_what_is_in_a_session_that_nobody_was_told_of_or_whose_broker_died() -> None:
+    assert _found(_moves().moved_in("b2", "ann", "b1").crashed("b1").calm()) == []
+    assert _found(_moves().crashed("b1").moved_in("b2", "ann", "b1").calm()) == []
+    assert (
+        _found(
+            _moves().moved_in("b2", "ann", "b1").crashed("b2").moved_out("b1", "ann", "b2").detached("b1", "ann").calm()
+        )
+        == []
+    )

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     MqttSection = DoorOptions
 else:
     # The door's own options, key by key, so that there is one list of them; as a struct, so that others are refused.
-    _AT_LEAST_0 = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)]}
+    _KINDS = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)], bool: bool, str: str}
     MqttSection = msgspec.defstruct(
         "MqttSection",
-        [(each.name, _AT_LEAST_0.get(type(each.default), bool), each.default) for each in fields(DoorOptions)],
+        [(each.name, _KINDS[type(each.default)], each.default) for each in fields(DoorOptions)],
         frozen=True,
         forbid_unknown_fields=True,
     )

@@ -202,7 +202,7 @@ def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], jo
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
     known = (plan.neighbours, listens, plan.links, plan.notes)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
-    door = Door(door_options(settings.mqtt), rng)
+    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic())
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory)
 

@@ -9,9 +9,9 @@ can read one.
                CONNECT that is refused        CONNACK with the reason, then the end
                any other packet               the end
                no CONNECT within the limit    the end
-    serving    PUBLISH                        an event for the core; PUBACK at QoS 1
-               PUBACK                         room for the next message of QoS 1
-               SUBSCRIBE, UNSUBSCRIBE         patterns for the core; SUBACK, UNSUBACK
+    serving    PUBLISH, PUBREL                an event for the core; its acknowledgement (see ``intake``)
+               PUBACK, PUBREC, PUBCOMP        room for the next message (see ``session``)
+               SUBSCRIBE, UNSUBSCRIBE         patterns for the core; SUBACK, UNSUBACK; what was retained
                PINGREQ                        PINGRESP
                DISCONNECT                     the end; the will is forgotten if the reason is 0
                any other packet               DISCONNECT with PROTOCOL_ERROR (AUTH: another reason), then the end
@@ -39,14 +39,15 @@ from reknit.model.event import Event, derive_attributes
 from reknit.mqtt import packets
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
-from reknit.mqtt.incoming import check_publish, to_event, topic_fault
+from reknit.mqtt.intake import Intake
 from reknit.mqtt.moves import Moves
 from reknit.mqtt.options import DoorCounters, DoorOptions, Output
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Publish
-from reknit.mqtt.parser import TOPICS_CACHED_MAX, Parser
+from reknit.mqtt.parser import Parser
 from reknit.mqtt.properties import Properties, PropertyId, integer, reason_string
-from reknit.mqtt.reasons import SUBACK_FAILURE, Elsewhere, ProtocolError, Reason, UnsupportedVersion, return_code
+from reknit.mqtt.reasons import Elsewhere, ProtocolError, Reason, UnsupportedVersion, return_code
+from reknit.mqtt.retained import Retained
 from reknit.mqtt.session import Connection, Session
 from reknit.mqtt.subscriptions import Outcome
 
@@ -54,15 +55,17 @@ __all__ = ["Door", "DoorCounters", "DoorOptions", "Output"]
 
 _CONNECTION = "connection"
 _SESSION = "session"
+_REPLAY = "replay"
 
-_QUIET = (packets.Puback, packets.Pingreq)
+_QUIET = (packets.Puback, packets.Pubrec, packets.Pubrel, packets.Pubcomp, packets.Pingreq)
 """Packets that never cause a command, so that a run of PUBLISHes goes on across them."""
 
 
 class Door:
     """All MQTT clients of one broker. A connection is a number that the shell chose."""
 
-    def __init__(self, options: DoorOptions, rng: random.Random) -> None:
+    def __init__(self, options: DoorOptions, rng: random.Random, epoch: float = 0.0) -> None:
+        """``epoch``: what makes a time that the door is told one in seconds since 1970."""
         self.counters = DoorCounters()
         self._options = options
         self._rng = rng
@@ -70,7 +73,9 @@ class Door:
         self._connections: dict[int, Connection] = {}
         self._sessions: dict[str, Session] = {}
         self._alarms = Alarms()
-        self._outbox = Outbox(self.counters, self._sessions)
+        self._outbox = Outbox(self.counters, self._sessions, epoch)
+        self._retained = Retained(options)
+        self._intake = Intake(options, self.counters, self._outbox, self._retained)
         self.moves = Moves(self._sessions, self._alarms, self.counters, options)
         # Asked for each event, so without a step in between.
         self.deliver: Callable[[io.Deliver, float], None] = self._outbox.deliver
@@ -78,7 +83,6 @@ class Door:
         self.output: Callable[[], list[Output]] = self._outbox.take
         """What is to be written, once for each connection that was touched since the last call."""
         self._topics_read: dict[bytes, str] = {}  # shared by all parsers, and bounded there
-        self._topics_open: set[str] = set()  # topics that clients may publish to; only ever asked for membership
 
     # --- what the shell says
 
@@ -100,7 +104,7 @@ class Door:
         connection = self._connections.get(conn)
         if connection is None:
             return []
-        connection.heard = now
+        connection.heard = self._outbox.now = now
         self.counters.bytes_received += len(data)
         if connection.withheld is not None:
             connection.withheld += data
@@ -108,7 +112,7 @@ class Door:
         session = connection.session
         if session is not None and session.plain is not None and not self._careful:
             lone = connection.parser.lone(data)
-            if lone is not None and lone[0] in self._topics_open and not connection.closing:
+            if lone is not None and lone[0] in self._intake.topics_open and not connection.closing:
                 self.counters.received["Publish"] += 1
                 return [io.Publish(session.client, [Event(*lone)])]
         commands: list[io.Command] = []
@@ -122,6 +126,7 @@ class Door:
         """The socket is gone."""
         connection = self._connections.get(conn)
         commands: list[io.Command] = []
+        self._outbox.now = now
         if connection is not None:
             self._hang_up(connection, commands, now)
         return commands
@@ -134,7 +139,7 @@ class Door:
         connection.paused = not ready
         if connection.session is not None:
             connection.session.settle()
-            self._outbox.pump(connection.session)
+            self._pump(connection.session)
 
     def deadline(self) -> float | None:
         """When ``due`` wants to be called."""
@@ -143,11 +148,14 @@ class Door:
     def due(self, now: float) -> list[io.Command]:
         """Time has passed: connections that were silent for too long, delayed wills, sessions that are over."""
         commands: list[io.Command] = []
+        self._outbox.now = now
         for kind, key in self._alarms.due(now):
             if kind == _CONNECTION and isinstance(key, int):
                 self._check_silence(self._connections[key], commands, now)
             elif kind == _SESSION and isinstance(key, str):
                 self._check_away(self._sessions[key], commands, now)
+            elif kind == _REPLAY and isinstance(key, str) and key in self._sessions:
+                self._pump(self._sessions[key])
         return commands
 
     # --- packets
@@ -155,7 +163,7 @@ class Door:
     def _read(self, connection: Connection, data: bytes, commands: list[io.Command], now: float) -> None:
         run: list[Event] = []
         taken = 0
-        topics_open = self._topics_open
+        topics_open = self._intake.topics_open
         session = connection.session
         try:
             for packet in connection.parser.feed(data):
@@ -163,7 +171,7 @@ class Door:
                     taken += 1
                     if packet.topic in topics_open and not (packet.qos or packet.properties or packet.retain):
                         run.append(Event(packet.topic, packet.payload))
-                    elif (event := self._take(connection, packet)) is not None:
+                    elif (event := self._intake.take(connection, session, packet)) is not None:
                         run.append(event)
                     continue
                 if run and session is not None and type(packet) not in _QUIET:
@@ -188,23 +196,6 @@ class Door:
             session.remember(events)
         commands.append(io.Publish(session.client, events))
 
-    def _take(self, connection: Connection, packet: Publish) -> Event | None:
-        """The event of a PUBLISH that is not plain, acknowledged; ``None`` where it is refused alone."""
-        check_publish(packet, connection.version)
-        fault = None if packet.topic in self._topics_open else topic_fault(packet.topic, self._options)
-        if packet.qos:
-            connection.unanswered += 1
-            if connection.version == V5_0 and connection.unanswered > self._options.receive_maximum:
-                raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "too many messages without an acknowledgement")
-            self._outbox.acknowledge(connection, packet.packet_id, fault or 0)
-        if fault is not None:
-            self.counters.refused[fault.name] += 1
-            return None
-        if len(self._topics_open) >= TOPICS_CACHED_MAX:
-            self._topics_open.clear()
-        self._topics_open.add(packet.topic)
-        return to_event(packet)
-
     def _handle(self, connection: Connection, packet: Packet, commands: list[io.Command], now: float) -> None:
         """Any packet but a PUBLISH."""
         session = connection.session
@@ -212,9 +203,11 @@ class Door:
             if not isinstance(packet, packets.Connect):
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "the first packet is no CONNECT")
             self._connect(connection, packet, commands, now)
-        elif isinstance(packet, packets.Puback):
-            if session.acknowledged(packet.packet_id):
-                self._outbox.pump(session)
+        elif isinstance(packet, packets.Puback | packets.Pubrec | packets.Pubcomp):
+            if self._outbox.answered(connection, session, packet):
+                self._pump(session)
+        elif isinstance(packet, packets.Pubrel):
+            self._intake.released(connection, session, packet)
         elif isinstance(packet, packets.Pingreq):
             self._outbox.send(connection, packets.Pingresp())
         elif isinstance(packet, packets.Subscribe):
@@ -242,7 +235,7 @@ class Door:
             session = self._begin(client, commands)
         if session.expected:
             commands.append(io.Attach(client))  # the core is to know that the client has found it
-        accept_connect(connection, packet)
+        accept_connect(connection, packet, self._options)
         connection.session = session
         session.expiry_s = session_expiry_s(packet, self._options)
         session.resume(connection)
@@ -250,7 +243,11 @@ class Door:
         self._watch(connection, now)
         properties = connack_properties(packet, client, session.expiry_s, self._options)
         self._outbox.send(connection, packets.Connack(present, 0, properties))
-        self._outbox.pump(session)
+        self._pump(session)
+
+    def _pump(self, session: Session) -> None:
+        if self._outbox.pump(session):
+            self._alarms.set((_REPLAY, session.client), self._outbox.now)  # others have their turn before
 
     def _make_way(self, client: str, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
         """End the client's former connection, and its former session if it wants a new one."""
@@ -285,14 +282,11 @@ class Door:
     ) -> None:
         outcome = session.subscriptions.subscribe(packet, self._options)
         self._tell_core(session, outcome, commands)
-        if connection.version == V3_1_1:
-            reasons = tuple(min(int(reason), SUBACK_FAILURE) for reason in outcome.reasons)
-            self._outbox.send(connection, packets.Suback(packet.packet_id, reasons))
-            return
-        why = "; ".join(outcome.whys) if connection.problem_information else ""
-        answer = packets.Suback(packet.packet_id, tuple(outcome.reasons), reason_string(why))
-        if not self._outbox.send(connection, answer):
-            self._outbox.send(connection, packets.Suback(packet.packet_id, tuple(outcome.reasons)))
+        self._outbox.answer_subscribe(connection, packet.packet_id, outcome)
+        for subscription in outcome.replay if len(self._retained) else ():
+            kept = self._retained.matching(subscription.pattern, self._outbox.wall)
+            self._outbox.replay(session, subscription, kept)
+        self._pump(session)
 
     def _unsubscribe(
         self, connection: Connection, session: Session, packet: packets.Unsubscribe, commands: list[io.Command]
@@ -425,7 +419,7 @@ class Door:
 
     def _publish_will(self, session: Session, commands: list[io.Command]) -> None:
         if session.will is not None:
-            self._emit(session, [session.will], commands)
+            self._emit(session, [self._intake.will(session.will)], commands)
             session.will = None
 
     def _end(self, session: Session, commands: list[io.Command]) -> None:

@@ -32,11 +32,12 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
     no_local: bool = False
     identifier: int = 0
     """0 where the client gave none."""
+    retain_as_published: bool = False
 
     @property
     def special(self) -> bool:
         """Whether a delivery must look at it even at QoS 0."""
-        return self.no_local or self.identifier > 0
+        return self.no_local or self.identifier > 0 or self.retain_as_published
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
@@ -58,6 +59,8 @@ class Outcome:
     """What the core must learn."""
     forget: list[Pattern] = field(default_factory=list)
     """What the core must forget after that."""
+    replay: list[Subscription] = field(default_factory=list)
+    """Those that are to be sent what was retained."""
 
     def refuse(self, refusal: Refusal) -> None:
         self.reasons.append(refusal.reason)
@@ -111,6 +114,8 @@ class Subscriptions:
                 outcome.refuse(read)
                 continue
             outcome.reasons.append(Reason(read.qos))
+            if not request.retain_handling or (request.retain_handling == 1 and request.filter not in self):
+                outcome.replay.append(read)
             learn, forget = self._put(read)
             outcome.note(learn, forget)
         return outcome
@@ -173,7 +178,8 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
     except BadPattern as error:
         return Refusal(Reason.IMPLEMENTATION_ERROR, _one_line(error))
     identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
-    return Subscription(request.filter, pattern, min(request.qos, 1), request.no_local, identifier)
+    as_published = request.retain_as_published
+    return Subscription(request.filter, pattern, request.qos, request.no_local, identifier, as_published)
 
 
 def _one_line(error: BadPattern) -> str:

@@ -257,6 +257,8 @@ def _check_event(event: Event) -> None:
     for values in (event.attributes, event.derived):
         if values:
             check_attributes(values)
+    if event.envelope is not None and event.envelope.response_topic:
+        check_topic(event.envelope.response_topic)
 
 
 def _check_patterns(patterns: list[Pattern]) -> None:

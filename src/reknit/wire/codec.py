@@ -20,6 +20,7 @@ from reknit.wire.messages import (
     Commit,
     Ctrl,
     Data,
+    Digests,
     Done,
     Draining,
     Events,
@@ -29,6 +30,8 @@ from reknit.wire.messages import (
     Held,
     Hello,
     Known,
+    Line,
+    Lines,
     Lock,
     LockAck,
     LockNack,
@@ -89,6 +92,7 @@ PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
 
 DIGEST_BYTES_MAX = 64
+DIGESTS_MAX = 1024
 """What stands for a set of patterns."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
@@ -159,6 +163,12 @@ def _check(message: Message) -> None:
             _check_text(busy)
         case Release(wave=wave):
             _check_names(wave[0])
+        case Lines(lines=lines):
+            for line in lines:
+                _check_line(line)
+        case Digests(digests=digests):
+            if len(digests) > DIGESTS_MAX or any(not 0 <= each < 1 << 64 for each in digests):
+                raise BadFrame(f"{len(digests)} digests of a book")
         case Draining() | Welcome() | Offer() | Opened() | Rest() | Taken() | Told() | Withdraw():
             _check_moving(message)
 
@@ -222,6 +232,12 @@ def _check_change(change: Change) -> None:
         raise BadFrame(f"a path over {len(change.path)} brokers on which links cannot be replaced")
     if not 0 <= change.near < len(change.path) - 1:
         raise BadFrame(f"a new link at place {change.near} of a path over {len(change.path)} brokers")
+
+
+def _check_line(line: Line) -> None:
+    _check_names(line.kind, line.source)
+    if len(line.name) > CLIENT_CHARS_MAX or not 0 < line.time_ms <= INTEGER_MAX:
+        raise BadFrame(f"a line under a name of {len(line.name)} characters, of time {line.time_ms}")
 
 
 def _check_moving(message: Moving) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.wire._book import Digests, Line, Lines
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Commit",
     "Ctrl",
     "Data",
+    "Digests",
     "Done",
     "Draining",
     "Entry",
@@ -38,6 +40,8 @@ __all__ = [
     "Hello",
     "Known",
     "Leave",
+    "Line",
+    "Lines",
     "Lock",
     "LockAck",
     "LockNack",
@@ -363,6 +367,8 @@ Message: TypeAlias = (
     | Resent
     | ChangeMessage
     | Moving
+    | Lines
+    | Digests
 )
 
 LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)

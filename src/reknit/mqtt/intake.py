@@ -48,7 +48,7 @@ class Intake:
         if packet.qos and not known:
             self._check_window(connection, session)
         event = to_event(packet, self._outbox.wall)
-        fault = None if known else self._fault(event)
+        fault = None if known else self._fault(session, event)
         self._acknowledge(connection, session, packet, fault)
         if fault is not None:
             self._counters.refused[fault.name] += 1
@@ -84,7 +84,9 @@ class Intake:
         if connection.version == V5_0 and under_way >= self._options.receive_maximum:
             raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "too many messages without an acknowledgement")
 
-    def _fault(self, event: Event) -> Reason | None:
+    def _fault(self, session: Session, event: Event) -> Reason | None:
+        if session.grants is not None and not session.grants.may_publish(event.topic):
+            return Reason.NOT_AUTHORIZED
         if event.topic not in self.topics_open and (fault := topic_fault(event.topic, self._options)) is not None:
             return fault
         if event.envelope is not None and event.envelope.retain and not self._retained.takes(event):

@@ -149,6 +149,9 @@ class Outbox:
         if not found:
             self._counters.dropped["no subscription"] += 1
             return
+        if session.grants is not None and not session.grants.may_receive(event):
+            self._counters.dropped["not allowed"] += 1
+            return
         if session.is_own(event):
             found = [subscription for subscription in found if not subscription.no_local]
             if not found:
@@ -211,9 +214,12 @@ class Outbox:
 
     def _publish(self, connection: Connection, message: Message, packet_id: int = 0, *, again: bool = False) -> bool:
         """Write one PUBLISH; whether the client could be given it."""
-        event = message.event
+        event, session = message.event, connection.session
         if is_over(event, self.wall):
             self._counters.dropped["expired"] += 1
+            return False
+        if session is not None and session.grants is not None and not session.grants.may_receive(event):
+            self._counters.dropped["not allowed"] += 1
             return False
         alias, named = self._alias(connection, event.topic) if connection.aliases_out_max else (0, True)
         wire = Copies(event, self._topics, self.wall).wire(

@@ -26,11 +26,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reknit.model.event import Event, EventId, event_bytes
+from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
+from reknit.mqtt.packets import Connect, Packet
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.subscriptions import Subscriptions
 
-__all__ = ["Connection", "Message", "Session"]
+__all__ = ["PACKET_IDS", "RELEASE", "Connection", "Message", "Question", "Session"]
 
 PACKET_IDS = 65_535
 
@@ -46,6 +48,14 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 RELEASE = Message(Event(""), qos=2)
 """Stands for a message of QoS 2 that the client has, and that is to be released."""
+
+
+class Question(msgspec.Struct, frozen=True, gc=False):
+    """Is this the password of this user? Asked by the client on a connection."""
+
+    conn: int
+    user: str
+    password: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +88,14 @@ class Connection:
     """Whether the client wants to read reasons."""
     will: Event | None = None
     will_delay_s: int = 0
+    anonymous: bool = True
+    """Whether a client may come without a name."""
+    user: str = ""
+    """Who it is, once that is proved."""
+    asked: Connect | None = None
+    """A CONNECT whose password is being checked."""
+    early: list[Packet] = field(default_factory=list)
+    """What has come behind it meanwhile."""
     withheld: bytes | None = None
     """What has come since the session went on its way to another broker; None as long as it is here."""
 
@@ -97,6 +115,7 @@ class Session:
         "ends_at",
         "expected",
         "expiry_s",
+        "grants",
         "inflight",
         "last_id",
         "plain",
@@ -104,6 +123,8 @@ class Session:
         "released",
         "replay",
         "subscriptions",
+        "topics_open",
+        "user",
         "waiting",
         "will",
         "will_at",
@@ -113,6 +134,9 @@ class Session:
         self.client = client
         self.connection: Connection | None = None
         self.plain: Connection | None = None  # the connection, while a delivery at QoS 0 needs no second look
+        self.user = ""
+        self.grants: Grants | None = None  # what it may do; None for everything
+        self.topics_open: set[str] = set()  # topics to which it may certainly publish
         self.expiry_s = 0
         self.ends_at = 0.0
         self.will: Event | None = None  # of a connection that is gone, due at `will_at`
@@ -136,7 +160,7 @@ class Session:
         """Decide anew whether a delivery at QoS 0 needs a second look."""
         connection = self.connection
         fit = connection is not None and not connection.paused and not connection.packet_bytes_max
-        lone = not self.subscriptions.special and not self._plain_waiting and not self.replay
+        lone = self.grants is None and not self.subscriptions.special and not self._plain_waiting and not self.replay
         self.plain = connection if fit and lone and connection is not None and not connection.aliases_out_max else None
 
     def wait(self, message: Message) -> bool:

@@ -17,6 +17,7 @@ import msgspec
 
 from reknit.model.event import SELECTOR_PROPERTY
 from reknit.model.pattern import BadPattern, Pattern
+from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
 from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
@@ -103,11 +104,13 @@ class Subscriptions:
         """Whether any has an option that matters even at QoS 0."""
         return self._special > 0
 
-    def subscribe(self, packet: Subscribe, options: DoorOptions) -> Outcome:
-        """Take what a SUBSCRIBE asks for, as far as it can be taken."""
+    def subscribe(self, packet: Subscribe, options: DoorOptions, grants: Grants | None = None) -> Outcome:
+        """Take what a SUBSCRIBE asks for, as far as it can be taken. ``grants``: what is allowed; None for all."""
         outcome = Outcome()
         for request in packet.requests:
             read = read_request(request, packet.properties, options)
+            if isinstance(read, Subscription) and grants is not None and not grants.may_subscribe(read.pattern.topic):
+                read = Refusal(Reason.NOT_AUTHORIZED, f"{request.filter} is not allowed")
             if isinstance(read, Subscription) and len(self) >= options.filters_max and request.filter not in self:
                 read = Refusal(Reason.QUOTA_EXCEEDED, f"a client has at most {options.filters_max} subscriptions")
             if isinstance(read, Refusal):

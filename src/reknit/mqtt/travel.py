@@ -42,6 +42,8 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     """Messages of QoS 2 that the client has, and that it was or is to be told to release."""
     received: list[int]
     """Messages of QoS 2 from the client that it has not released yet."""
+    user: str
+    """Whose session it is; what that user may do, each door decides by its own rules."""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -62,6 +64,7 @@ def pack(session: Session, ends_in_s: float, will: Event | None, will_in_s: floa
         session.own_ids() if session.subscriptions.special else [],
         list(session.released),
         list(session.received),
+        session.user,
     )
     return _encoder.encode(state)
 
@@ -86,4 +89,5 @@ def unpacked(state: State, session: Session) -> None:
     session.expiry_s = state.expiry_s
     session.subscriptions.restore(state.subscriptions)
     session.restore(dict(state.inflight), state.waiting, state.last_id, state.own)
+    session.user = state.user
     session.released, session.received = dict.fromkeys(state.released), dict.fromkeys(state.received)

@@ -1,0 +1,241 @@
+"""Who a client is and what it may do, from its CONNECT on, on every way that an event can take to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from reknit.model.event import Event
+from reknit.mqtt.access import Access, Rule
+from reknit.mqtt.packets import (
+    V3_1_1,
+    V5_0,
+    Connack,
+    Connect,
+    Packet,
+    Puback,
+    Publish,
+    Pubrec,
+    Request,
+    Suback,
+    Subscribe,
+    Will,
+)
+from reknit.mqtt.properties import Properties, PropertyId
+from reknit.mqtt.reasons import Reason
+from tests.mqtt.conversation import Client, Room
+
+LASTING: Properties = ((PropertyId.SESSION_EXPIRY, 100),)
+
+
+def come(room: Room, packet: Connect, *, anonymous: bool = True, user: str = "") -> tuple[Client, list[Packet]]:
+    client = room.client()
+    room.door.closed(client.conn, room.now)
+    room.door.opened(client.conn, room.now, anonymous=anonymous, user=user)
+    return client, client.say(packet)
+
+
+def reason(answers: list[Packet]) -> int:
+    (answer,) = answers
+    assert isinstance(answer, Connack)
+    return answer.reason
+
+
+# --- who it is
+
+
+def test_where_names_are_needed_nobody_comes_without_one() -> None:
+    client, answers = come(Room(), Connect("a"), anonymous=False)
+    assert reason(answers) == Reason.NOT_AUTHORIZED
+    assert client.closed
+    _, answers = come(Room(), Connect("a", V3_1_1), anonymous=False)
+    assert reason(answers) == 5
+
+
+def test_a_name_that_nobody_checks_proves_nothing() -> None:
+    _, answers = come(Room(), Connect("a", username="ann", password=b"x"), anonymous=False)
+    assert reason(answers) == Reason.NOT_AUTHORIZED
+
+
+def checked(good: bool, version: int = V5_0) -> tuple[Room, Client, list[Packet]]:
+    room = Room()
+    room.door.passwords = True
+    client = room.client()
+    said = client.say(Connect("a", version, username="ann", password=b"secret"), Subscribe(1, (Request("t"),)))
+    assert said == []
+    (question,) = room.door.questions()
+    assert (question.user, question.password) == ("ann", b"secret")
+    assert room.door.questions() == []
+    assert client.say(Publish("t", b"x")) == []
+    room.perform(room.door.answered(question.conn, good, room.now))
+    return room, client, client.listen()
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_nothing_is_done_before_the_password_is_checked_and_all_of_it_afterwards(version: int) -> None:
+    _, client, answers = checked(True, version)
+    assert [type(each) for each in answers] == [Connack, Suback, Publish]
+    assert not client.closed
+
+
+@pytest.mark.parametrize(("version", "code"), [(V3_1_1, 4), (V5_0, Reason.BAD_CREDENTIALS)])
+def test_a_wrong_password_ends_it(version: int, code: int) -> None:
+    room, client, answers = checked(False, version)
+    assert reason(answers) == code
+    assert client.closed
+    assert room.commands == []
+    assert room.door.answered(client.conn, True, room.now) == []
+
+
+def test_a_client_that_waits_for_too_long_is_closed_like_any_other() -> None:
+    room = Room(connect_s_max=5.0)
+    room.door.passwords = True
+    client = room.client()
+    client.say(Connect("a", username="ann"))
+    room.wait(5.0)
+    assert client.closed
+
+
+def test_a_certificate_needs_no_password() -> None:
+    room = Room()
+    room.door.passwords = True
+    room.door.allow(Access([Rule("machine", publish=("t",))]))
+    client, answers = come(room, Connect("a", username="ann"), anonymous=False, user="machine")
+    assert reason(answers) == 0
+    assert client.say(Publish("t", b"", 1, 1)) == [Puback(1)]
+
+
+# --- what it may do
+
+
+def room_with(*rules: Rule) -> Room:
+    room = Room()
+    room.door.allow(Access(rules))
+    return room
+
+
+READER = Rule(client="reader", subscribe=("open/#", "eu"), where="")
+WRITER = Rule(client="writer", publish=("#",), subscribe=("#",))
+
+
+def test_publishing_is_refused_with_a_reason() -> None:
+    client = room_with(Rule(publish=("a",))).join("p")
+    assert client.say(Publish("a", b"", 1, 1), Publish("b", b"", 1, 2)) == [Puback(1), Puback(2, Reason.NOT_AUTHORIZED)]
+    assert client.say(Publish("b", b"", 2, 3)) == [Pubrec(3, Reason.NOT_AUTHORIZED)]
+    assert client.say(Publish("b"), Publish("b"), Publish("a", b"", 1, 4)) == [Puback(4)]
+
+
+def test_a_subscription_is_refused_with_a_reason() -> None:
+    client = room_with(READER).join("reader")
+    (answer,) = client.say(Subscribe(1, (Request("open/+"), Request("#"), Request("eu"))))
+    assert isinstance(answer, Suback)
+    assert answer.reasons == (0, Reason.NOT_AUTHORIZED, 0)
+
+
+def test_a_will_must_be_allowed_and_still_be_when_it_is_published() -> None:
+    room = room_with(Rule(publish=("a",)))
+    _, answers = come(room, Connect("p", will=Will("b")))
+    assert reason(answers) == Reason.NOT_AUTHORIZED
+    client, answers = come(room, Connect("q", will=Will("a")))
+    assert reason(answers) == 0
+    room.door.allow(Access([]))
+    client.vanish()
+    assert not any(getattr(command, "events", None) for command in room.commands)
+
+
+SECRET = Event("open/secret", b"secret", attributes={"level": 9}, qos=1)
+PUBLIC = Event("open/news", b"news", attributes={"level": 1}, qos=1)
+LIMITED = Rule(client="reader", subscribe=("open/#",), where="level < 5")
+
+
+def live(room: Room) -> list[Packet]:
+    reader = room.join("reader", properties=LASTING)
+    reader.say(Subscribe(1, (Request("open/#", 1),)))
+    for event in (SECRET, PUBLIC):
+        room.publish(event)
+    room.perform([])
+    return reader.listen()
+
+
+def plain(room: Room) -> list[Packet]:
+    reader = room.join("reader")
+    reader.say(Subscribe(1, (Request("open/#", 0),)))
+    for event in (SECRET, PUBLIC):
+        room.publish(event)
+    room.perform([])
+    return reader.listen()
+
+
+def queued(room: Room) -> list[Packet]:
+    reader = room.join("reader", properties=LASTING)
+    reader.say(Subscribe(1, (Request("open/#", 1),)))
+    reader.vanish()
+    for event in (SECRET, PUBLIC):
+        room.publish(event)
+    return room.join("reader", clean_start=False, properties=LASTING).listen()
+
+
+def queued_before_the_rule(room: Room) -> list[Packet]:
+    room.door.allow(Access())
+    reader = room.join("reader", properties=LASTING)
+    reader.say(Subscribe(1, (Request("#", 1),)))
+    reader.vanish()
+    for event in (SECRET, PUBLIC):
+        room.publish(event)
+    room.door.allow(Access([LIMITED]))
+    return room.join("reader", clean_start=False, properties=LASTING).listen()
+
+
+def repeated_after_the_rule(room: Room) -> list[Packet]:
+    room.door.allow(Access())
+    reader = room.join("reader", properties=LASTING)
+    reader.say(Subscribe(1, (Request("#", 1),)))
+    for event in (SECRET, PUBLIC):
+        room.publish(event)
+    room.perform([])
+    reader.listen()
+    reader.vanish()
+    room.door.allow(Access([LIMITED]))
+    return room.join("reader", clean_start=False, properties=LASTING).listen()
+
+
+def moved(room: Room) -> list[Packet]:
+    """From a door without rules to one with them."""
+    other = Room()
+    reader = other.join("reader", properties=LASTING)
+    reader.say(Subscribe(1, (Request("#", 1),)))
+    reader.vanish()
+    for event in (SECRET, PUBLIC):
+        other.publish(event)
+    other.door.moves.export("reader", other.now)
+    ((client, state),) = other.door.moves.ready(other.now)
+    room.door.moves.reserve(client)
+    room.patterns[client] = []
+    room.expected.add(client)
+    room.door.arrive(client, state, room.now)
+    return room.join("reader", clean_start=False, properties=LASTING).listen()
+
+
+WAYS = [live, plain, queued, queued_before_the_rule, repeated_after_the_rule, moved]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_event_that_is_not_allowed_reaches_a_client_on_any_way(way: Callable[[Room], list[Packet]]) -> None:
+    room = Room()
+    room.door.allow(Access([LIMITED]))
+    heard = [each.payload for each in way(room) if isinstance(each, Publish)]
+    assert heard == [b"news"]
+    assert room.door.counters.dropped == {"not allowed": 1}
+
+
+def test_retained_messages_are_no_way_round() -> None:
+    room = Room()
+    room.door.allow(Access([LIMITED, WRITER]))
+    levels = [((PropertyId.USER_PROPERTY, ("level", level)),) for level in ("9", "1")]
+    room.join("writer").say(
+        Publish("open/secret", b"secret", retain=True, properties=levels[0]),
+        Publish("open/news", b"news", retain=True, properties=levels[1]),
+    )
+    answers = room.join("reader").say(Subscribe(1, (Request("open/#", 1),)))
+    assert [each.payload for each in answers if isinstance(each, Publish)] == [b"news"]

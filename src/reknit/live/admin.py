@@ -21,6 +21,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from reknit.core.io import Drain, Reply
+from reknit.live import look
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
@@ -90,6 +91,7 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
             Route("/changes", admin.changes, methods=["GET"]),
             Route("/changes", admin.change, methods=["POST"]),
+            Route("/access", admin.reload, methods=["POST"]),
             Route("/drain", admin.progress, methods=["GET"]),
             Route("/drain", admin.drain, methods=["POST"]),
         ]
@@ -106,6 +108,7 @@ PATHS = {
     "DELETE /links/NAME": "leave this neighbour",
     "GET /changes": "the changes of the tree that it takes or took part in",
     "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; 409 and the reason if refused',
+    "POST /access": "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
     "GET /drain": "how far its drain has come",
     "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
 }
@@ -131,13 +134,13 @@ class _Admin:
 
     async def topology(self, request: Request) -> Response:
         about, driver = msgspec.to_builtins(self._about), self._driver
-        return Json({**about, "neighbours": driver.neighbours(), "waiting_for": driver.waiting()})
+        return Json({**about, "neighbours": look.neighbours(driver), "waiting_for": look.waiting(driver)})
 
     async def table(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.table(), "changes": self._changes()})
 
     async def counters(self, request: Request) -> Response:
-        return Json(self._driver.count())
+        return Json(look.count(self._driver))
 
     async def add_link(self, request: Request) -> Response:
         try:
@@ -150,6 +153,14 @@ class _Admin:
 
     async def remove_link(self, request: Request) -> Response:
         return await self._answer(self._driver.remove_link(request.path_params["peer"]))
+
+    async def reload(self, request: Request) -> Response:
+        try:
+            self._driver.guard.reload()
+        except ConfigError as error:
+            return Json({"error": f"{error}; the old ones hold"}, status_code=409)
+        self._driver.admit()
+        return Json({"done": True})
 
     async def progress(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.sessions.progress()})

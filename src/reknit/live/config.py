@@ -23,6 +23,8 @@ from reknit.core.broker import BrokerOptions
 from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
+from reknit.live.guard import AccessSection
+from reknit.live.tls import TlsSection
 from reknit.mqtt.options import DoorOptions
 
 __all__ = [
@@ -97,8 +99,15 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     options: BrokerOptions = msgspec.field(default_factory=BrokerOptions)
     mqtt: MqttSection = MqttSection()
+    access: AccessSection = AccessSection()
+    tls: TlsSection = TlsSection()
     trace: TraceSection = TraceSection()
     bounds: Bounds = Bounds()
+
+    @property
+    def settings(self) -> Settings:
+        """These alone, of a file that says more."""
+        return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
 
 
 class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -106,6 +115,12 @@ class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     name: str = ""
     mqtt: str = ""
+    mqtts: str = ""
+    """The same in TLS; see ``[tls]``."""
+    ws: str = ""
+    """The same through WebSocket, subprotocol ``mqtt``."""
+    wss: str = ""
+    """The same in TLS."""
     listen: str = ""
     admin: str = ""
 

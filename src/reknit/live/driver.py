@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -42,8 +42,10 @@ from reknit.core.io import (
     Send,
     SwapLink,
 )
+from reknit.live import look
 from reknit.live.config import Bounds
 from reknit.live.framing import frame_head
+from reknit.live.guard import AccessSection, Guard
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
@@ -54,6 +56,7 @@ from reknit.trace.records import Record
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
     from reknit.mqtt.door import Door
+    from reknit.mqtt.session import Question
 
 __all__ = ["Counters", "Driver", "RecordSink"]
 
@@ -101,6 +104,8 @@ class Counters(msgspec.Struct):
     """Exceptions that nothing else had handled: each one is a bug, and is logged."""
     memory_failures: int = 0
     """Times that the neighbours could not be written down."""
+    websocket_garbage: int = 0
+    """Connections that were no WebSocket, or of another subprotocol than ``mqtt``."""
     admin_garbage: int = 0
     """Requests at the operators' door that were no HTTP."""
     turns: int = 0
@@ -119,6 +124,7 @@ class Driver:
         trace: RecordSink | None = None,
         journal: Journal | None = None,
         memory: Callable[[Remember], None] | None = None,
+        guard: Guard | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -127,12 +133,14 @@ class Driver:
         self.door = door
         self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
+        self.guard = guard or Guard(AccessSection())
+        self.admit()
         self.counters = Counters()
         self.loop = asyncio.get_running_loop()
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
-        self._trace = trace
+        self.trace = trace
         self._memory = memory
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
@@ -140,7 +148,7 @@ class Driver:
         self._conns = itertools.count(1)
         self._requests = itertools.count(1)
         self._replies: dict[int, asyncio.Future[Reply]] = {}
-        self._dials: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
         self._closing: dict[int, str] = {}
         self._alarm: asyncio.TimerHandle | None = None
@@ -162,7 +170,7 @@ class Driver:
         for timer in (self._alarm, self._look):
             if timer is not None:
                 timer.cancel()
-        for task in list(self._dials):
+        for task in list(self._tasks):
             task.cancel()
         protocols: list[LinkProtocol | ClientProtocol] = [*self.links.values(), *self.clients.values()]
         self.links.clear()
@@ -171,8 +179,9 @@ class Driver:
             protocol.close()
         if protocols:
             await asyncio.wait([protocol.ended for protocol in protocols], timeout=STOP_S_MAX)
-        if self._trace is not None:
-            self._trace.close()
+        self.guard.close()
+        if self.trace is not None:
+            self.trace.close()
 
     # --- clients
 
@@ -184,7 +193,7 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        self.door.opened(client.conn, now)
+        self.door.opened(client.conn, now, anonymous=self.guard.lets_in_nameless(client.host), user=client.user)
         self._finish()
         return not client.transport.is_closing()
 
@@ -198,7 +207,23 @@ class Driver:
                     door.deliver(effect, now)
                 else:
                     self._perform((effect,), now)
+        if door.asking:
+            for question in door.questions():
+                self._later(self._check(question))
         self._finish()
+
+    async def _check(self, question: Question) -> None:
+        """Passwords take their time, and nobody waits for them but those who gave them."""
+        good = await self.guard.check(question.user, question.password)
+        now = self._clock()
+        for command in self.door.answered(question.conn, good, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
+
+    def admit(self) -> None:
+        """Let the guard's files hold from now on; ``ConfigError`` if they are bad, and the old ones hold."""
+        self.door.passwords = self.guard.knows_passwords
+        self.door.allow(self.guard.access)
 
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:
@@ -277,41 +302,8 @@ class Driver:
     # --- looking in
 
     def waiting_for(self) -> list[str]:
-        """The neighbours without which this broker is not ready. Asked often, so it looks at no table."""
-        broker = self.broker
-        down = [name for name, link in broker.links.of.items() if not link.greeted]
-        wanted = [each.peer for each in broker.overlay.joins.wanted.values() if not each.refused]
-        return sorted({*down, *wanted, *broker.gate.missing})
-
-    def neighbours(self) -> dict[str, dict[str, Any]]:
-        """Each neighbour in the tree, how its link is, and what went wrong with it last."""
-        tree = self.broker.overlay.neighbours()
-        return {
-            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "last": self._last(name)}
-            for name, link in sorted(self.broker.links.of.items())
-            if name in tree
-        }
-
-    def waiting(self) -> dict[str, str]:
-        """Those that this broker is to be linked with and is not, and what went wrong with each last."""
-        refused = [each.peer for each in self.broker.overlay.joins.wanted.values() if each.refused]
-        return {name: self._last(name) for name in sorted({*self.waiting_for(), *refused})}
-
-    def _last(self, name: str) -> str:
-        seen = self.journal.neighbours.get(name)
-        return seen.last if seen is not None else ""
-
-    def count(self) -> dict[str, Any]:
-        """All counters, by who counts."""
-        counted = {
-            "shell": {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)},
-            "mqtt": msgspec.to_builtins(self.door.counters),
-            "core": {"malformed_frames": self.broker.links.malformed, "unrouted": self.broker.unrouted},
-            "neighbours": msgspec.to_builtins(self.journal.neighbours),
-        }
-        if self._trace is not None:
-            counted["trace"] = {"written": self._trace.written, "dropped": self._trace.dropped}
-        return counted
+        """The neighbours without which this broker is not ready."""
+        return look.waiting_for(self)
 
     # --- a turn
 
@@ -395,8 +387,8 @@ class Driver:
             if isinstance(each, Record) and each.kind in NEWS:
                 self.journal.note(each)
             each.time += self.wall_offset
-        if self._trace is not None:
-            self._trace.append(seen)
+        if self.trace is not None:
+            self.trace.append(seen)
 
     def _remember(self, effect: Remember) -> None:
         if self._memory is None:
@@ -413,9 +405,12 @@ class Driver:
             reply.set_result(effect)
 
     def _dial(self, peer: str, address: str) -> None:
-        task = self.loop.create_task(self._dialling(peer, address))
-        self._dials.add(task)
-        task.add_done_callback(self._dials.discard)
+        self._later(self._dialling(peer, address))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _dialling(self, peer: str, address: str) -> None:
         if reason := await dial(self, peer, address):

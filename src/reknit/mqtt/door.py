@@ -128,6 +128,10 @@ class Door:
     def passwords(self, needed: bool) -> None:
         self._lives.passwords = needed
 
+    @property
+    def asking(self) -> bool:
+        return bool(self._lives.questions)
+
     def questions(self) -> list[Question]:
         """Passwords that are to be checked; each is answered with ``answered``."""
         asked, self._lives.questions = self._lives.questions, []

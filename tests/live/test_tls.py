@@ -1,0 +1,91 @@
+"""TLS at the clients' door: real handshakes, certificates that name a user, and files that do not fit."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import pytest
+
+from reknit.live.address import Address
+from reknit.live.errors import ConfigError
+from reknit.live.guard import AccessSection
+from reknit.live.process import BrokerPlan, broker_running
+from reknit.live.tls import TlsSection, server_context
+from tests.live.certificates import Authority
+
+ANY = Address("127.0.0.1", 0)
+RULES = '[[rule]]\nuser = "machine"\npublish = ["t"]\nsubscribe = ["t"]\n'
+
+
+def client_context(authority: Authority, certificate: Path | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(authority.file))
+    if certificate is not None:
+        context.load_cert_chain(certificate)
+    return context
+
+
+async def echo(at: Address, context: ssl.SSLContext, payload: bytes = b"x") -> bytes:
+    """Publish to oneself."""
+    async with aiomqtt.Client(*at, tls_context=context, protocol=aiomqtt.ProtocolVersion.V5) as client:
+        await client.subscribe("t", 1)
+        await client.publish("t", payload, 1)
+        async for message in client.messages:
+            assert isinstance(message.payload, bytes)
+            return message.payload
+    raise AssertionError
+
+
+def test_a_client_is_served_in_tls(plan: Callable[..., BrokerPlan], tmp_path: Path, on_each_loop: Any) -> None:
+    authority = Authority(tmp_path)
+    tls = TlsSection(str(authority.sign("broker")))
+
+    async def run() -> None:
+        async with broker_running(dataclasses.replace(plan(tls=tls), doors={"mqtts": ANY})) as broker:
+            large = b"x" * 500_000
+            assert await echo(broker.doors["mqtts"], client_context(authority), large) == large
+            with pytest.raises(aiomqtt.MqttError):
+                await echo(broker.doors["mqtts"], ssl.create_default_context())
+
+    on_each_loop(run())
+
+
+def test_a_certificate_names_the_user(plan: Callable[..., BrokerPlan], tmp_path: Path) -> None:
+    authority, stranger = Authority(tmp_path), Authority(tmp_path, "stranger")
+    tls = TlsSection(str(authority.sign("broker")), client_authorities=str(authority.file))
+    rules = tmp_path / "rules.toml"
+    rules.write_text(RULES)
+    access = AccessSection(anonymous="nobody", rules=str(rules))
+
+    async def run() -> None:
+        made = dataclasses.replace(plan(tls=tls, access=access), doors={"mqtts": ANY})
+        async with broker_running(made) as broker:
+            at = broker.doors["mqtts"]
+            assert await echo(at, client_context(authority, authority.sign("machine"))) == b"x"
+            for context in (client_context(authority), client_context(authority, stranger.sign("forged"))):
+                with pytest.raises(aiomqtt.MqttError):
+                    await echo(at, context)
+            with pytest.raises(TimeoutError):  # known, but no rule is for it
+                async with asyncio.timeout(1):
+                    await echo(at, client_context(authority, authority.sign("other")))
+
+    asyncio.run(run())
+
+
+def test_files_that_are_missing_or_do_not_fit_are_named(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    one, other = authority.sign("one"), authority.sign("other")
+    with pytest.raises(ConfigError, match="`certificate` is needed"):
+        server_context(TlsSection())
+    with pytest.raises(ConfigError, match=r"nothing\.pem"):
+        server_context(TlsSection(str(tmp_path / "nothing.pem")))
+    with pytest.raises(ConfigError, match=r"one\.pem"):
+        server_context(TlsSection(str(one), str(other)))
+    with pytest.raises(ConfigError, match="No such file"):
+        server_context(TlsSection(str(one), client_authorities=str(tmp_path / "nothing")))
+    assert server_context(TlsSection(str(one))).minimum_version is ssl.TLSVersion.TLSv1_2

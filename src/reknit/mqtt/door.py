@@ -40,20 +40,19 @@ from reknit.mqtt import packets
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
 from reknit.mqtt.incoming import check_publish, to_event, topic_fault
-from reknit.mqtt.moves import Moves
+from reknit.mqtt.moves import SESSION, Moves
 from reknit.mqtt.options import DoorCounters, DoorOptions, Output
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Publish
 from reknit.mqtt.parser import TOPICS_CACHED_MAX, Parser
 from reknit.mqtt.properties import Properties, PropertyId, integer, reason_string
-from reknit.mqtt.reasons import SUBACK_FAILURE, Elsewhere, ProtocolError, Reason, UnsupportedVersion, return_code
+from reknit.mqtt.reasons import Elsewhere, ProtocolError, Reason, UnsupportedVersion, return_code
 from reknit.mqtt.session import Connection, Session
 from reknit.mqtt.subscriptions import Outcome
 
 __all__ = ["Door", "DoorCounters", "DoorOptions", "Output"]
 
 _CONNECTION = "connection"
-_SESSION = "session"
 
 _QUIET = (packets.Puback, packets.Pingreq)
 """Packets that never cause a command, so that a run of PUBLISHes goes on across them."""
@@ -146,7 +145,7 @@ class Door:
         for kind, key in self._alarms.due(now):
             if kind == _CONNECTION and isinstance(key, int):
                 self._check_silence(self._connections[key], commands, now)
-            elif kind == _SESSION and isinstance(key, str):
+            elif kind == SESSION and isinstance(key, str):
                 self._check_away(self._sessions[key], commands, now)
         return commands
 
@@ -246,7 +245,7 @@ class Door:
         connection.session = session
         session.expiry_s = session_expiry_s(packet, self._options)
         session.resume(connection)
-        self._alarms.cancel((_SESSION, client))
+        self._alarms.cancel((SESSION, client))
         self._watch(connection, now)
         properties = connack_properties(packet, client, session.expiry_s, self._options)
         self._outbox.send(connection, packets.Connack(present, 0, properties))
@@ -285,14 +284,7 @@ class Door:
     ) -> None:
         outcome = session.subscriptions.subscribe(packet, self._options)
         self._tell_core(session, outcome, commands)
-        if connection.version == V3_1_1:
-            reasons = tuple(min(int(reason), SUBACK_FAILURE) for reason in outcome.reasons)
-            self._outbox.send(connection, packets.Suback(packet.packet_id, reasons))
-            return
-        why = "; ".join(outcome.whys) if connection.problem_information else ""
-        answer = packets.Suback(packet.packet_id, tuple(outcome.reasons), reason_string(why))
-        if not self._outbox.send(connection, answer):
-            self._outbox.send(connection, packets.Suback(packet.packet_id, tuple(outcome.reasons)))
+        self._outbox.answer_subscribe(connection, packet.packet_id, outcome)
 
     def _unsubscribe(
         self, connection: Connection, session: Session, packet: packets.Unsubscribe, commands: list[io.Command]
@@ -334,7 +326,7 @@ class Door:
         """A session that was reserved is here."""
         session = self._sessions[client] = self.moves.arrived(client, state, now)
         self.counters.sessions = len(self._sessions)
-        self._alarms.set((_SESSION, client), min(session.ends_at, session.will_at if session.will else session.ends_at))
+        self._alarms.set((SESSION, client), min(session.ends_at, session.will_at if session.will else session.ends_at))
 
     def discard(self, client: str, now: float) -> None:
         """A session that was reserved or has arrived is void."""
@@ -415,13 +407,15 @@ class Door:
 
     def _check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
         """Publish the will and end the session, each if its time has come; else ask to be woken then."""
+        if self.moves.has_taken(session.client):
+            return
         if session.ends_at <= now:
             self._end(session, commands)
             return
         if session.will is not None and session.will_at <= now:
             self._publish_will(session, commands)
         wake_at = session.ends_at if session.will is None else session.will_at
-        self._alarms.set((_SESSION, session.client), wake_at)
+        self._alarms.set((SESSION, session.client), wake_at)
 
     def _publish_will(self, session: Session, commands: list[io.Command]) -> None:
         if session.will is not None:
@@ -434,9 +428,10 @@ class Door:
         commands.append(io.Detach(session.client))
 
     def _forget(self, session: Session) -> None:
+        self.moves.stay(session.client)
         del self._sessions[session.client]
         self.counters.sessions = len(self._sessions)
-        self._alarms.cancel((_SESSION, session.client))
+        self._alarms.cancel((SESSION, session.client))
 
     def _check_silence(self, connection: Connection, commands: list[io.Command], now: float) -> None:
         """The alarm of a connection: silent for too long, or just due for another look."""
@@ -444,6 +439,8 @@ class Door:
             self.counters.refused["NO_CONNECT"] += 1
             self._outbox.close(connection)
             self._hang_up(connection, commands, now)
+        elif connection.withheld is not None:
+            self._watch(connection, now)  # nobody has listened to it
         elif connection.heard + connection.silence_s_max <= now:
             self._dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", commands, now)
         else:

@@ -16,8 +16,11 @@ from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
 from reknit.mqtt.options import DoorCounters, Output
 from reknit.mqtt.outgoing import Copies, plain_wire
-from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Puback
+from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Puback, Suback
+from reknit.mqtt.properties import reason_string
+from reknit.mqtt.reasons import SUBACK_FAILURE
 from reknit.mqtt.session import Connection, Message, Session
+from reknit.mqtt.subscriptions import Outcome
 
 __all__ = ["Outbox"]
 
@@ -67,6 +70,16 @@ class Outbox:
             return
         self._counters.sent["Puback"] += 1
         self.write(connection, _PUBACK_HEAD + packet_id.to_bytes(2, "big"))
+
+    def answer_subscribe(self, connection: Connection, packet_id: int, outcome: Outcome) -> None:
+        """Write a SUBACK, with the causes of refusals where the client can read and wants them."""
+        if connection.version == V3_1_1:
+            self.send(connection, Suback(packet_id, tuple(min(int(each), SUBACK_FAILURE) for each in outcome.reasons)))
+            return
+        why = "; ".join(outcome.whys) if connection.problem_information else ""
+        reasons = tuple(outcome.reasons)
+        if not self.send(connection, Suback(packet_id, reasons, reason_string(why))):
+            self.send(connection, Suback(packet_id, reasons))
 
     def write(self, connection: Connection, wire: bytes) -> None:
         if connection.closing:

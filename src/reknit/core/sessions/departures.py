@@ -58,6 +58,9 @@ class _Phase(Enum):
     GONE = "gone"
 
 
+DRAINED = "drain: end at the leaver"
+"""What the trace says when no session is left, and all that was sent is settled."""
+
 _EARLY = (_Phase.WAITING, _Phase.ASKING, _Phase.MOVING)
 """It may still be given up."""
 
@@ -368,7 +371,7 @@ class Departures:
         if not self.clients:
             if link.idle:
                 drain.phase = _Phase.LEAVING
-                self.turn.tell(Kind.CHANGE, peer=drain.peer, detail="drained")
+                self.turn.tell(Kind.CHANGE, peer=drain.peer, detail=DRAINED)
                 self.overlay.links.changed = True  # so that a next life knows that it has to leave
                 yield from self.overlay.remove(drain.peer, drain.request, patient=True)
         elif len(drain.stuck) == len(self.clients):

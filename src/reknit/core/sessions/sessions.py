@@ -28,6 +28,8 @@ from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest,
 
 __all__ = ["Sessions"]
 
+FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
+
 
 class Sessions:
     def __init__(
@@ -96,6 +98,9 @@ class Sessions:
 
     def receive(self, peer: str, message: Moving) -> None:
         self.busy = True
+        if self.turn.observing:
+            part = "heir" if isinstance(message, FROM_LEAVER) else "leaver"
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"drain: {type(message).__name__.lower()} at the {part}")
         if self.overlay.link(peer) is not None:
             self._on_message(peer, message)
         match message:  # these must be heard even if the link is being left

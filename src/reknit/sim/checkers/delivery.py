@@ -27,6 +27,9 @@ from reknit.trace.records import Kind, Record
 
 __all__ = ["Tally", "check_delivery"]
 
+_DRAINED = "drain: end at the leaver"
+"""The word of a broker that has left with nothing left behind."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -106,7 +109,7 @@ class _Ledger:
             self.paths.clear()
         elif record.kind is Kind.LINK_MOVED:
             self._move_link(record.node, record.detail, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == "drained":
+        elif record.kind is Kind.CHANGE and record.detail == _DRAINED:
             self.drained[record.node] = None
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ import httpx
 import pytest
 
 import reknit as package
+from reknit.cli._changes import moves
+from reknit.cli._operator import Operator
+from reknit.cli._problem import Failed
+from reknit.core.overlay.history import Deed
 
 COUNT_S = 1.5
 """How long each publisher goes on."""
@@ -226,3 +232,41 @@ def test_the_last_broker_stays(reknit: Callable[..., Any], start_up: Callable[..
     said = reknit("broker", "drain", "b1")
     assert said.code == 2
     assert said.err == "reknit: broker drain b1: it is the last broker of its network: nobody could take its clients\n"
+
+
+@pytest.fixture
+def stuck(start_up: Callable[..., Any], monkeypatch: Any) -> Iterator[Any]:
+    """A network whose b3 is being drained into a b2 that does not answer."""
+    network = start_up()
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    _, b2, b3 = network.state["brokers"]
+    os.kill(b2["pid"], signal.SIGSTOP)
+    try:
+        with httpx.Client(trust_env=False) as http:
+            assert http.post(f"{b3['admin']}/drain").status_code == 202
+        yield network
+    finally:
+        os.kill(b2["pid"], signal.SIGCONT)
+
+
+def test_a_drain_whose_neighbour_does_not_answer_can_be_stopped(reknit: Callable[..., Any], stuck: Any) -> None:
+    door = stuck.state["brokers"][2]["admin"]
+    said = reknit("broker", "drain", "b3", "--stop", "--admin", door)
+    assert (said.code, said.out) == (0, "b3 stays, with the sessions that have not moved\n")
+    with Operator([]) as operator, pytest.raises(Failed, match="the drain was stopped; b3 stays"):
+        make_gone(operator)
+    said = reknit("broker", "drain", "b3", "--stop", "--admin", door)
+    assert (said.code, said.err) == (1, "reknit: b3 is not being drained\n")
+
+
+def make_gone(operator: Operator) -> None:
+    """Wait for b3 to leave, as the verb does."""
+    moves._until_gone(operator, Deed("drain", ("b3", "b2")), [])
+
+
+def test_a_broker_that_dies_under_a_drain_has_not_left(stuck: Any) -> None:
+    os.kill(stuck.state["brokers"][2]["pid"], signal.SIGKILL)
+    with Operator([]) as operator, pytest.raises(Failed, match="b3 was restarted, and knows nothing of it; try again"):
+        make_gone(operator)
+    assert [broker["name"] for broker in stuck.state["brokers"]] == ["b1", "b2", "b3"]

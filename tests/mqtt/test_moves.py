@@ -105,11 +105,11 @@ def test_what_is_said_after_the_state_was_taken_is_withheld_and_heard_if_the_ses
     room.commands.clear()
     assert client.say(Publish("b", qos=1, packet_id=5)) == []
     assert room.commands == []
-    thawed = room.door.moves.thaw("ann")
+    thawed = room.door.moves.thaw("ann", room.now)
     assert thawed is not None
     assert thawed[0] == client.conn
     assert client.say_bytes(thawed[1]) == [Puback(5)]
-    assert room.door.moves.thaw("ann") is None
+    assert room.door.moves.thaw("ann", room.now) is None
 
 
 def test_a_client_of_mqtt_5_is_told_where_to_go() -> None:
@@ -242,6 +242,45 @@ def test_an_export_that_is_not_wanted_any_more_is_not_made() -> None:
     _joined(room)
     _events(room, "a/1")
     assert _exported(room) is None
-    assert room.door.moves.thaw("ann") is None
+    assert room.door.moves.thaw("ann", room.now) is None
     room.wait(5.0)
     assert _ready(room) == {}
+
+
+def test_nothing_happens_here_to_a_session_whose_state_is_elsewhere() -> None:
+    """Its will, its end and its client are the other door's."""
+    room = Room()
+    delayed = Will("gone", properties=((PropertyId.WILL_DELAY, 2),))
+    _joined(room, properties=PATIENT, will=delayed).vanish()
+    assert _exported(room) is not None
+    room.commands.clear()
+    room.wait(1000.0)
+    assert room.commands == []
+    late = room.client()
+    (answer,) = late.say(Connect("ann", clean_start=False, properties=PATIENT))
+    assert isinstance(answer, Connack)
+    assert answer.reason == Reason.SERVER_BUSY
+    room.door.moves.thaw("ann", room.now)
+    room.wait(0.0)
+    assert [type(command) for command in room.commands] == [io.Publish, io.Detach]
+
+
+def test_a_client_that_is_not_heard_is_not_found_silent() -> None:
+    room = Room()
+    client = _joined(room, keep_alive_s=2)
+    assert _exported(room) is not None
+    room.wait(60.0)
+    assert not client.closed
+    client.vanish()
+    assert not any(isinstance(command, io.Detach) for command in room.commands)
+
+
+def test_a_session_that_begins_anew_while_it_comes_to_rest_stays() -> None:
+    room = Room()
+    _joined(room)
+    _events(room, "a/1")
+    assert _exported(room) is None
+    client = _joined(room)
+    room.wait(5.0)
+    assert _ready(room) == {}
+    assert client.say(Subscribe(2, (Request("b"),))) == [Suback(2, (0,))]

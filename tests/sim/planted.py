@@ -571,3 +571,15 @@ def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
 @plant
 def serve_on_where_a_session_has_been(patch: Patch) -> None:
     patch.setattr(Departures, "sift", lambda self, event, match: True)
+
+
+@only("delivery")
+@plant
+def swallow_what_is_published_while_a_broker_is_drained(patch: Patch) -> None:
+    original = Overlay.forward
+
+    def forward(self: Overlay, event: Any, hop: str, sender: str, custody: Custody) -> None:
+        if not self.closed or sender:
+            original(self, event, hop, sender, custody)
+
+    patch.setattr(Overlay, "forward", forward)

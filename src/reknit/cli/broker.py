@@ -129,6 +129,7 @@ def _add_alone(name: str, dry_run: bool, as_json: bool) -> None:
 def drain(
     name: Annotated[str, typer.Argument(metavar="B", help="The broker to drain.")],
     to: Annotated[str, typer.Option(metavar="A", help="The neighbour that takes its clients.")] = "",
+    stop: Annotated[bool, typer.Option("--stop", help="Stop a drain that is under way; B stays.")] = False,
     dry_run: DryRunFlag = False,
     verify: VerifyFlag = False,
     admin: AdminFlag = [],  # noqa: B006
@@ -144,7 +145,22 @@ def drain(
     from reknit.cli._changes.plans import plan_drain
     from reknit.cli._changes.run import Manner, run
 
+    if stop:
+        _stop_drain(name, admin)
+        return
     run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_drain(view, name, to))
+
+
+def _stop_drain(name: str, admin: list[str]) -> None:
+    from reknit.cli._changes.view import look
+    from reknit.cli._operator import Operator
+
+    with Operator(admin) as operator:
+        view = look(operator)
+        view.check(name)
+        view.answers(name)
+        operator.change("DELETE", "/drain", at=name)
+    typer.echo(f"{name} stays, with the sessions that have not moved")
 
 
 def _refuse_missing(section: OwnSection) -> None:

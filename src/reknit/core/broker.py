@@ -16,24 +16,19 @@ from typing import Any
 from reknit.core.io import (
     Accepted,
     AddLink,
-    Attach,
     Deliver,
-    Detach,
     DialFailed,
     Dialled,
     Drain,
     Due,
     Effect,
-    Exported,
     Input,
     Lost,
     Publish,
     Received,
     Remember,
     RemoveLink,
-    Subscribe,
     SwapLink,
-    Unsubscribe,
 )
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import settle
@@ -88,6 +83,7 @@ class Broker:
         address: str = "",
         links: Mapping[str, str] | None = None,
         notes: str = "",
+        leaves: bool = False,
         new: bool = False,
         door: str = "",
     ) -> None:
@@ -95,7 +91,7 @@ class Broker:
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
-        ``notes``: of the same. ``new``: no life of it has ever been linked, so that its first link needs no search.
+        ``notes``, ``leaves``: of the same. ``new``: it was never linked, so that its first link needs no search.
         ``door``: where its clients connect; a broker whose sessions move here is told, so that the clients can follow.
         """
         founded = dict(links or {})
@@ -120,8 +116,8 @@ class Broker:
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
         self._seen: dict[str, int] = {}  # by source: its last event that came by
-        parts = (self.turn, self.overlay, self.routing, self._clients, self._seen)
-        self.sessions = Sessions(*parts, options.sessions, rng, door)
+        parts = (self.turn, self.overlay, self.routing, self._clients, self._seen, self.source)
+        self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
@@ -130,10 +126,7 @@ class Broker:
             Received: self._on_received,
             Publish: self._on_publish,
             Due: self._on_due,
-            Attach: self.sessions.attach,
-            Detach: self.sessions.detach,
-            Subscribe: self.sessions.subscribe,
-            Unsubscribe: self.sessions.unsubscribe,
+            **self.sessions.inputs(),
             Accepted: lambda each: self.links.accepted(each.conn),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
             DialFailed: lambda each: self._on_link_events(self.links.dial_failed(each.peer, each.reason)),
@@ -145,7 +138,6 @@ class Broker:
             ),
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
             Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
-            Exported: lambda each: self.sessions.departures.exported(each.client, each.state),
         }
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
@@ -168,8 +160,7 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         at = self.links.deadline()
-        others = (self.overlay.deadline(), self.replacing.deadline(), self.gate.deadline(), self.sessions.deadline())
-        for other in others:
+        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions)):
             if other is not None and (at is None or other < at):
                 at = other
         return at
@@ -197,7 +188,8 @@ class Broker:
         neighbours = self.links.remembered()
         expected = dict.fromkeys([*self.gate.missing, *self.gate.late], "") | self.overlay.joins.configured()
         wanted = {name: at for name, at in expected.items() if name not in self.links.of}
-        return Remember(neighbours, wanted, self.overlay.swaps.notes())
+        left = self.sessions.departures.left()
+        return Remember(neighbours | (left or {}), wanted, self.overlay.swaps.notes(), left is not None)
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""

@@ -54,6 +54,7 @@ __all__ = [
     "Reply",
     "Reserve",
     "Send",
+    "StopDrain",
     "Subscribe",
     "Substitute",
     "SwapLink",
@@ -160,6 +161,12 @@ class Drain(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
 
+class StopDrain(msgspec.Struct, frozen=True, gc=False):
+    """Stay after all, with the sessions that have not moved. A ``Reply`` says whether that is possible."""
+
+    request: int
+
+
 class Exported(msgspec.Struct, frozen=True, gc=False):
     """The answer to ``Export``: all that the client's session is, apart from what the core knows of it."""
 
@@ -220,7 +227,9 @@ class Substitute(msgspec.Struct, frozen=True, gc=False):
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
-Operation: TypeAlias = AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain
+Operation: TypeAlias = (
+    AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
+)
 Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported
 
 # --- effects
@@ -284,6 +293,8 @@ class Remember(msgspec.Struct, frozen=True, gc=False):
     neighbours: dict[str, str]
     wanted: dict[str, str]
     notes: str = ""
+    leaves: bool = False
+    """It was drained, and is to leave its neighbours, if it still has one, and end."""
 
 
 # --- effects: sessions that move

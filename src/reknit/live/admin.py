@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from reknit.core.io import Drain, Reply
+from reknit.core.io import Drain, Reply, StopDrain
 from reknit.live import look
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
@@ -94,6 +94,7 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/access", admin.reload, methods=["POST"]),
             Route("/drain", admin.progress, methods=["GET"]),
             Route("/drain", admin.drain, methods=["POST"]),
+            Route("/drain", admin.stop_drain, methods=["DELETE"]),
         ]
     )
 
@@ -111,6 +112,7 @@ PATHS = {
     "POST /access": "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
     "GET /drain": "how far its drain has come",
     "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
+    "DELETE /drain": "stop that: it stays, with the sessions that have not moved",
 }
 
 
@@ -179,6 +181,9 @@ class _Admin:
         if self._draining.done() and not self._draining.exception() and (refusal := self._draining.result().error):
             return Json({"error": refusal}, status_code=409)
         return Json({"name": self._about.name, **self._driver.broker.sessions.progress()}, status_code=202)
+
+    async def stop_drain(self, request: Request) -> Response:
+        return await self._answer(self._driver.operate(StopDrain))
 
     async def changes(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._changes()})

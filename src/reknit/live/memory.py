@@ -30,6 +30,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wanted: dict[str, str] = {}
     notes: str = ""
     """On a change of the tree that was under way; the broker's own."""
+    leaves: bool = False
+    """It was drained, and has only to leave its neighbours, if it has any, and to end."""
 
 
 def recall(path: Path, name: str) -> Memory | None:

@@ -49,7 +49,7 @@ class Moves:
                 self._door.moves.export(client, now)
                 self.pending = True
             case Thaw(client):
-                self._thaw(client)
+                self._thaw(client, now)
             case Redirect(client, _, door):
                 self._redirect(client, door, now)
             case Reserve(client):
@@ -63,8 +63,8 @@ class Moves:
             case Ended():
                 self.ended.set()
 
-    def _thaw(self, client: str) -> None:
-        if (thawed := self._door.moves.thaw(client)) is not None:
+    def _thaw(self, client: str, now: float) -> None:
+        if (thawed := self._door.moves.thaw(client, now)) is not None:
             self._thawed.append(thawed)
             self.pending = True
 

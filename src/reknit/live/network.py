@@ -181,6 +181,7 @@ class Network:
         while not self._stopping:
             born = loop.time()
             code = await child.live(self._command(child), self._write, self._relay)
+            child.new = False  # somebody may hold it for a neighbour by now
             if code == EXIT_DRAINED and not self._stopping:
                 self._let_go(child)
                 return

@@ -70,7 +70,8 @@ class BrokerPlan:
     links: Mapping[str, str] = field(default_factory=dict)
     """Of the life before; see ``state``."""
     notes: str = ""
-    """Of the same."""
+    leaves: bool = False
+    """Both of the same."""
     settings: Settings = field(default_factory=Settings)
     state: Path | None = None
     """Where the neighbours and notes are kept for the next life. If the file is there, they are taken from it alone."""
@@ -195,7 +196,7 @@ def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
         journal.say(f"not among them, so not linked: {passed}; add a link with `reknit link add`")
     options = msgspec.structs.replace(plan.settings.options, founded=False)
     settings = msgspec.structs.replace(plan.settings, options=options)
-    past = replace(plan, neighbours=kept.wanted, links=kept.links, notes=kept.notes)
+    past = replace(plan, neighbours=kept.wanted, links=kept.links, notes=kept.notes, leaves=kept.leaves)
     return replace(past, settings=settings, new=False)
 
 
@@ -220,7 +221,7 @@ def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], jo
     options = msgspec.structs.replace(settings.options, observe=trace is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
-    known = (plan.neighbours, listens, plan.links, plan.notes)
+    known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
     door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic())
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
@@ -229,7 +230,7 @@ def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], jo
 
 
 def _keep(plan: BrokerPlan, path: Path, effect: Remember) -> None:
-    memory = Memory(plan.name, dict(effect.neighbours), dict(effect.wanted), effect.notes)
+    memory = Memory(plan.name, dict(effect.neighbours), dict(effect.wanted), effect.notes, effect.leaves)
     remember(path, memory, synced=not plan.until_stdin_closes)
 
 

@@ -15,7 +15,7 @@ from reknit.mqtt.access import Access
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
 from reknit.mqtt.intake import Intake
-from reknit.mqtt.moves import Moves
+from reknit.mqtt.moves import SESSION, Moves
 from reknit.mqtt.options import DoorCounters, DoorOptions
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0
@@ -26,7 +26,6 @@ from reknit.mqtt.session import Connection, Question, Session
 __all__ = ["CONNECTION", "REPLAY", "SESSION", "Lives"]
 
 CONNECTION = "connection"
-SESSION = "session"
 REPLAY = "replay"
 _NO_TOPICS: set[str] = set()
 """The kinds of alarms that are set here."""
@@ -259,6 +258,8 @@ class Lives:
 
     def check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
         """Publish the will and end the session, each if its time has come; else ask to be woken then."""
+        if self.moves.has_taken(session.client):
+            return
         if session.ends_at <= now:
             self._end(session, commands)
             return
@@ -278,6 +279,7 @@ class Lives:
         commands.append(io.Detach(session.client))
 
     def _forget(self, session: Session) -> None:
+        self.moves.stay(session.client)
         del self.sessions[session.client]
         self.counters.sessions = len(self.sessions)
         self.alarms.cancel((SESSION, session.client))
@@ -288,6 +290,8 @@ class Lives:
             self.counters.refused["NO_CONNECT"] += 1
             self._outbox.close(connection)
             self.hang_up(connection, commands, now)
+        elif connection.withheld is not None:
+            self._watch(connection, now)  # nobody has listened to it
         elif connection.heard + connection.silence_s_max <= now:
             self._dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", commands, now)
         else:

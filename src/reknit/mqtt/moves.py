@@ -18,10 +18,11 @@ from reknit.mqtt.reasons import Elsewhere, ProtocolError, Reason
 from reknit.mqtt.session import Session
 from reknit.mqtt.travel import BadState, pack, unpack, unpacked
 
-__all__ = ["EXPORT", "Moves"]
+__all__ = ["EXPORT", "SESSION", "Moves"]
 
 EXPORT = "export"
-"""The kind of the alarms that are set here."""
+SESSION = "session"
+"""The kinds of the alarms that are set here."""
 
 
 class Moves:
@@ -35,6 +36,7 @@ class Moves:
         self._options = options
         self._reserved: dict[str, None] = {}
         self._resting: dict[str, float] = {}  # sessions that come to rest, and until when
+        self._taken: dict[str, None] = {}  # sessions whose state is elsewhere: what it will be, is decided there
         self._elsewhere: str | None = None  # where new clients are sent; None: they are taken
 
     # --- sessions that leave
@@ -58,8 +60,13 @@ class Moves:
                 continue
             self.stay(client)
             if session is not None:  # else it has ended meanwhile, and the core has heard of that
+                self._taken[client] = None
                 found.append((client, self._pack(session, now)))
         return found
+
+    def has_taken(self, client: str) -> bool:
+        """Whether nothing may happen to this session here: no will, no end, no other connection."""
+        return client in self._taken
 
     def _pack(self, session: Session, now: float) -> bytes:
         connection, patience = session.connection, self._options.arrival_s_max
@@ -71,13 +78,16 @@ class Moves:
 
     def stay(self, client: str) -> None:
         self._resting.pop(client, None)
+        self._taken.pop(client, None)
         self._alarms.cancel((EXPORT, client))
 
-    def thaw(self, client: str) -> tuple[int, bytes] | None:
+    def thaw(self, client: str, now: float) -> tuple[int, bytes] | None:
         """The session stays: the connection that was not heard, and what has come on it meanwhile."""
         self.stay(client)
         session = self._sessions.get(client)
         connection = session.connection if session is not None else None
+        if session is not None and connection is None:
+            self._alarms.set((SESSION, client), now)  # its times go on
         if connection is None or connection.withheld is None:
             return None
         withheld, connection.withheld = connection.withheld, None
@@ -104,7 +114,8 @@ class Moves:
             self._counters.malformed += 1
             return session
         unpacked(state, session)
-        session.ends_at = now + min(state.ends_in_s, max(self._options.session_expiry_s_max, 1))
+        longest = max(self._options.session_expiry_s_max, self._options.arrival_s_max)
+        session.ends_at = now + min(state.ends_in_s, longest)
         session.will, session.will_at = state.will, now + state.will_in_s
         return session
 
@@ -119,7 +130,7 @@ class Moves:
 
     def check(self, client: str) -> None:
         """Raise if this client cannot be served here now."""
-        if client in self._reserved:
-            raise ProtocolError(Reason.SERVER_BUSY, "the session of this client is on its way here")
+        if client in self._reserved or client in self._taken:
+            raise ProtocolError(Reason.SERVER_BUSY, "the session of this client is on its way to another broker")
         if self._elsewhere is not None and client not in self._sessions:
             raise Elsewhere(Reason.USE_ANOTHER_SERVER, "this broker is being drained", self._elsewhere)

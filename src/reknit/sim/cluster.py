@@ -66,6 +66,7 @@ class Node:
     neighbours: dict[str, str]  # to be linked with
     links: dict[str, str] = field(default_factory=dict)  # what it remembers from the life before
     notes: str = ""  # of the same
+    leaves: bool = False  # of the same
     broker: Broker | None = None
     incarnation: int = 0
     paused: bool = False
@@ -112,7 +113,7 @@ class Cluster:
             return
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
-        known = (dict(node.neighbours), name, dict(node.links), node.notes)
+        known = (dict(node.neighbours), name, dict(node.links), node.notes, node.leaves)
         node.broker = Broker(name, node.incarnation, self.options, rng, *known, new=node.incarnation == 1)
         node.paused, node.alarm = False, None
         node.inbox.clear()
@@ -181,9 +182,9 @@ class Cluster:
                 self.network.dial(name, peer)
             case Reply(request=request, error=error):
                 self.replies[request] = error
-            case Remember(neighbours=links, wanted=wanted, notes=notes):
+            case Remember(neighbours=links, wanted=wanted, notes=notes, leaves=leaves):
                 node = self.nodes[name]
-                node.links, node.neighbours, node.notes = links, wanted, notes
+                node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case _:
                 self._perform_move(name, effect)
 

@@ -333,7 +333,7 @@ class _Run:
     def _drain(self) -> None:
         links = self._links()
         leaves = [name for name, others in links.items() if len(others) == 1]
-        if not leaves or len(links) <= 2:
+        if not leaves or len(links) < 2:
             return
         leaf = self.rng.choice(leaves)
         if self.plan.faults.crashes and self.rng.random() < 0.7:

@@ -24,6 +24,14 @@ def test_a_publication_that_died_with_its_broker_is_not_waited_for() -> None:
     assert causal_order(records) == records
 
 
+def test_a_session_is_on_its_way_before_it_is_there_and_there_before_it_is_given_up() -> None:
+    moving = Record(1.2, "b1", Kind.MOVING, "b2", "ann")
+    there = Record(1.1, "b2", Kind.MOVED_IN, "b1", "ann")
+    out = Record(1.0, "b1", Kind.MOVED_OUT, "b2", "ann")
+    assert causal_order([there, moving, out]) == [moving, there, out]
+    assert causal_order([moving, out, there]) == [moving, there, out]
+
+
 @given(
     st.lists(
         st.tuples(

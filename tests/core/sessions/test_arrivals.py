@@ -119,7 +119,9 @@ def test_a_client_that_has_a_session_here_is_not_taken_over() -> None:
     n.say(Draining(True, {}), OFFER)
     assert n.heard()[-1] == Welcome("", "")  # who may come is said at the end of the turn
     n.say(OFFER)
-    assert n.heard()[-1] == Opened("ann", 1, "b has a session of ann already; end one of the two", False)
+    assert n.heard()[-1] == Opened(
+        "ann", 1, "b has a session of ann, too; let it connect with a clean start, and try again", False
+    )
 
 
 def test_only_so_many_are_taken_and_only_so_large() -> None:

@@ -7,7 +7,7 @@ from tests.core.desk import event
 
 
 def test_only_what_the_new_broker_has_not_seen_is_kept() -> None:
-    copies = Copies({"x.1": 5})
+    copies = Copies({"x.1": 5}, "own.1")
     copies.expect("ann", {"x.1": 5, "y.1": 0})
     assert not copies
     copies.expect("ann", {"x.1": 5, "y.1": 3}, {"y.1": 4})
@@ -16,7 +16,7 @@ def test_only_what_the_new_broker_has_not_seen_is_kept() -> None:
 
 
 def test_a_copy_is_one_for_the_session_that_brought_the_number_and_for_no_other() -> None:
-    copies = Copies({})
+    copies = Copies({}, "own.1")
     copies.expect("ann", {"y.1": 4})
     assert copies.is_one(event("a", 4, "y.1"), "ann")
     assert not copies.is_one(event("a", 4, "y.1"), "bob")
@@ -27,7 +27,7 @@ def test_a_copy_is_one_for_the_session_that_brought_the_number_and_for_no_other(
 
 def test_what_the_broker_sees_meanwhile_need_not_be_brought_further() -> None:
     seen: dict[str, int] = {}
-    copies = Copies(seen)
+    copies = Copies(seen, "own.1")
     copies.expect("ann", {"y.1": 4, "z.1": 2})
     seen["y.1"] = 6
     assert copies.of("ann") == {"z.1": 2}

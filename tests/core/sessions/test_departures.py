@@ -11,15 +11,20 @@ from reknit.core.io import (
     Ended,
     Export,
     Exported,
+    Lost,
     Redirect,
     Refer,
     RemoveLink,
     Reply,
+    StopDrain,
     Subscribe,
     SwapLink,
     Thaw,
 )
+from reknit.core.options import BrokerOptions
 from reknit.core.sessions.options import SessionOptions
+from reknit.sim.cluster import Cluster
+from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Draining,
@@ -31,6 +36,7 @@ from reknit.wire.messages import (
     Opened,
     Refuse,
     Rest,
+    Seek,
     Taken,
     Told,
     Unsub,
@@ -279,3 +285,101 @@ def test_it_leaves_only_when_all_that_it_sent_is_settled_and_waits_for_a_neighbo
     far.say(Leave())
     far.ack()
     assert desk.all(Ended) == [Ended()]
+
+
+def test_parts_leave_room_for_events_and_a_session_that_goes_on_is_not_given_up() -> None:
+    desk, far = _switched(part_bytes=10, parts_bytes_max=60, move_s_max=5.0)
+    far.forget()
+    desk.give(Exported("ann", b"x" * 1000))
+    parts = [each for each in far.heard() if isinstance(each, Rest)]
+    assert 1 <= len(parts) < 20
+    while not any(isinstance(each, Rest) and each.last for each in far.heard()):
+        desk.run(1.0)
+        far.ack()
+    assert desk.now > 10.0
+    parts = [each for each in far.heard() if isinstance(each, Rest)]
+    assert b"".join(each.state for each in parts) == b"x" * 1000
+    assert [each.last for each in parts] == [False] * 99 + [True]
+    assert not any(isinstance(each, Withdraw) for each in far.heard())
+
+
+def test_new_clients_are_not_sent_to_a_broker_that_is_down() -> None:
+    desk, _ = _draining("ann")
+    assert desk.all(Refer) == [Refer("n", "n:1883")]
+    desk.give(Lost(1, "cut"))
+    desk.run(1.0)
+    assert desk.all(Refer)[-1] == Refer("", "")
+
+
+def test_one_session_that_is_not_taken_does_not_hold_up_the_others() -> None:
+    desk, far = _draining("ann", "bob")
+    far.say(Opened("ann", 1, "n has her, too", False), Opened("bob", 2, "", False))
+    desk.give(Exported("bob", b""))
+    far.say(Taken("bob", 2))
+    desk.run(2.0)
+    assert desk.all(Redirect) == [Redirect("bob", "n", "n:1883")]
+    assert desk.all(Reply) == [Reply(7, "n has her, too")]
+    assert desk.broker.sessions.progress() == {"state": "failed", "error": "n has her, too"}
+
+
+def test_a_drain_can_be_stopped_but_not_when_it_leaves() -> None:
+    desk, far = _draining("ann")
+    desk.give(StopDrain(8))
+    assert desk.all(Reply) == [Reply(7, "the drain was stopped"), Reply(8)]
+    assert Draining(False, {}) in far.heard()
+    desk.give(StopDrain(9))
+    assert desk.all(Reply)[-1] == Reply(9, "b is not being drained")
+    desk, far = _draining()
+    far.ack()
+    desk.give(StopDrain(8))
+    assert desk.all(Reply)[-1] == Reply(8, "b is leaving already")
+
+
+def test_a_link_that_was_refused_once_stands_in_nobodys_way() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.broker.overlay.joins.want("x", "x:1", None)
+    desk.broker.overlay.joins.wanted["x"].refused = True
+    desk.give(Drain(7))
+    assert isinstance(far.heard()[-1], Draining)
+    desk.run(60.0)
+    assert not any(isinstance(each, Seek) for each in far.heard())
+
+
+def _line() -> Cluster:
+    cluster = Cluster([("b1", "b2"), ("b2", "b3")], BrokerOptions(founded=True), NetworkOptions(), "1")
+    cluster.start_all()
+    cluster.attach("b3", "ann", [A])
+    assert cluster.settle(30.0)
+    return cluster
+
+
+@pytest.mark.parametrize("step", range(0, 60, 3))
+def test_a_broker_that_dies_while_it_leaves_leaves_in_its_next_life(step: int) -> None:
+    cluster = _line()
+    cluster.drain("b3")
+    while cluster.nodes["b3"].broker.sessions.progress()["state"] != "leaving":  # type: ignore[union-attr]
+        cluster.kernel.run(until=cluster.kernel.now + 0.0005)
+    cluster.kernel.run(until=cluster.kernel.now + step * 0.0005)
+    if cluster.is_alive("b3"):
+        cluster.crash("b3")
+        cluster.kernel.run(until=cluster.kernel.now + 1.0)
+        cluster.start("b3")
+    assert cluster.settle(60.0)
+    assert cluster.nodes["b3"].gone
+    assert cluster.nodes["b2"].broker.overlay.neighbours() == ["b1"]  # type: ignore[union-attr]
+
+
+def test_the_one_that_stays_remembers_a_drain_as_done_only_if_it_was() -> None:
+    cluster = _line()
+    for number in range(60):
+        cluster.attach("b3", f"c{number}", [A])
+    assert cluster.settle(30.0)
+    cluster.drain("b3")
+    while cluster.nodes["b3"].broker.sessions.progress().get("moved", 0) < 3:  # type: ignore[union-attr]
+        cluster.kernel.run(until=cluster.kernel.now + 0.0005)
+    cluster.remove_link("b2", "b3")
+    assert cluster.settle(60.0)
+    (entry,) = cluster.nodes["b2"].broker.overlay.history.shown()  # type: ignore[union-attr]
+    assert entry["error"]
+    assert entry["undo"] is None

@@ -76,27 +76,40 @@ def _state(operator: Operator, at: str) -> str:
 
 def _drain(operator: Operator, deed: Deed, of: str) -> str:
     name, heir = deed.brokers
+    before = _known(operator, heir, deed)
     operator.change("POST", "/drain", {"of": of}, name)
-    _until_gone(operator, name, heir)
+    done = _until_gone(operator, deed, before)
     operator.forget(name)
-    return _remembered(operator, heir, deed)
+    return done
 
 
-def _until_gone(operator: Operator, name: str, heir: str) -> None:
-    last, until = (0, 0), time.monotonic() + DRAIN_S_MAX
+def _until_gone(operator: Operator, deed: Deed, before: list[str]) -> str:
+    """Its id, once the one that has its clients says so: a broker that is silent may be dead, or just slow."""
+    (name, heir), last, until = deed.brokers, (0, 0), time.monotonic() + DRAIN_S_MAX
     while time.monotonic() < until:
         try:
             said = operator.get(name, "/drain")
-        except Failed:  # it has ended
-            return
-        if said["state"] == "failed":
-            raise Failed(f"drain: {said['error']}; {name} stays, and so do the sessions that have not moved")
-        now = (said.get("moved", 0), said.get("left", 0))
+        except Failed:
+            said = {"state": "silent"}
+        if said["state"] in ("failed", "none"):
+            why = said["error"] or f"{name} was restarted, and knows nothing of it; try again"
+            raise Failed(f"drain: {why}; {name} stays, and so do the sessions that have not moved")
+        if said["state"] == "silent" and (done := _done_since(operator, deed, before)):
+            return done
+        now = (said.get("moved", last[0]), said.get("left", last[1]))
         if now != last:
             typer.echo(f"{name}: {said['state']}, {now[0]} of {sum(now)} sessions moved to {heir}", err=True)
         last = now
         time.sleep(DRAIN_POLL_S)
-    raise Failed(f"drain: not done within {DRAIN_S_MAX:g} s; it goes on: see {heir} and `reknit topology`")
+    how = f"see `reknit topology`; to stop it: reknit broker drain {name} --stop"
+    raise Failed(f"drain: not done within {DRAIN_S_MAX:g} s; it goes on; {how}")
+
+
+def _done_since(operator: Operator, deed: Deed, before: list[str]) -> str:
+    try:
+        return next((each for each in _known(operator, deed.brokers[1], deed) if each not in before), "")
+    except Failed:
+        return ""
 
 
 # --- a broker more
@@ -106,17 +119,14 @@ def _add(operator: Operator, deed: Deed, of: str) -> str:
     name, link = deed.brokers
     typer.echo(f"starting {name} ...", err=True)
     operator.add_broker(name, link)
-    return _remembered(operator, name, deed)
+    return _known(operator, name, deed)[-1]
 
 
-def _remembered(operator: Operator, at: str, deed: Deed) -> str:
-    """The id that it has there; none where its door is not known."""
-    try:
-        history = operator.get(at, "/changes")["history"]
-    except (Failed, KeyError):
-        return ""
+def _known(operator: Operator, at: str, deed: Deed) -> list[str]:
+    """The ids of such deeds that were done, as far as this broker remembers."""
+    history = operator.get(at, "/changes")["history"]
     same = [each for each in history if (each["kind"], tuple(each["brokers"])) == deed]
-    return str(same[-1]["id"]) if same else ""
+    return [str(each["id"]) for each in same if each["ended"] is not None and not each["error"]]
 
 
 _MAKERS: dict[str, Callable[[Operator, Deed, str], str]] = {SWAP: _swap, ADD: _add, DRAIN: _drain}

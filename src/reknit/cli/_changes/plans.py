@@ -161,7 +161,7 @@ def plan_drain(view: View, name: str, heir: str = "") -> Plan:
         raise BadInput(f"{title}: {heir} is no neighbour of it; try: reknit {title} --to {neighbours[0]}")
     heir = heir or neighbours[0]
     swaps = _swaps(Step(other, name, heir) for other in neighbours if other != heir)
-    view.answers(name, *(move.brokers[0] for move in swaps))
+    view.answers(name, heir, *(move.brokers[0] for move in swaps))
     return _checked(view.edges, [*swaps, Deed(DRAIN, (name, heir))], title, DRAIN)
 
 

@@ -95,6 +95,7 @@ class DemoClient:
         self._address = address
         self._connections = 0
         self._numbers = 0
+        self._moved = False  # this connection goes on where another one ended
         self._moves = False  # the end of this connection is no break: the session goes on elsewhere
         self._connection: _Connection | None = None
         self._connected = asyncio.Event()
@@ -138,7 +139,9 @@ class DemoClient:
     # --- connections
 
     def _count_connection(self) -> None:
-        self._connections += 1
+        """A session that has moved goes on: what comes now must fit to what came before."""
+        self._connections += not self._moved
+        self._moved = False
         self.notes.since = self.notes.since or time.time()
 
     @contextlib.contextmanager
@@ -152,7 +155,7 @@ class DemoClient:
             self._connected.clear()
             if not self._moves:
                 self.notes.breaks.append(time.time())
-            self._moves = False
+            self._moved, self._moves = self._moves, False
             connection.gone.set_result(None)
 
     async def _python(self) -> None:

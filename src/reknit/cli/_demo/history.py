@@ -3,8 +3,8 @@
 Brokers stamp records with the clock of the machine, each by an offset of its own, so a record of one may seem a
 little earlier than the record of another that caused it. For a checker that reads in order, an event that is delivered
 before it is published is an event that never arrives. So whatever is about an event waits for its publication, and
-what the others say of a link that moves waits for the word of the broker that has moved it; what one broker has
-written keeps its order.
+what the others say of a link that moves waits for the word of the broker that has moved it. A session that moves is on
+its way before it is there, and there before it is given up. What one broker has written keeps its order.
 
 Owns: that order. Must not know: what the records prove.
 """
@@ -19,19 +19,27 @@ from reknit.trace.records import Kind, Record
 
 __all__ = ["causal_order"]
 
-_Move: TypeAlias = tuple[str, str, str]
-"""Who moved its link, from whom, to whom."""
+_Move: TypeAlias = tuple[Kind, str, str, str]
+"""The kind of the record that comes first; whose link or session, from whom, to whom."""
 
 
-def _move(record: Record) -> _Move | None:
+def _moves(record: Record) -> tuple[_Move | None, _Move | None]:
+    """What this record is the cause of, and what it follows from."""
+    node, peer, client, detail = record.node, record.peer, record.client, record.detail
     match record.kind:
         case Kind.LINK_MOVED:
-            return (record.node, record.detail, record.peer)
+            return (Kind.LINK_MOVED, node, detail, peer), None
         case Kind.LINK_HANDED:
-            return (record.peer, record.node, record.detail)
+            return None, (Kind.LINK_MOVED, peer, node, detail)
         case Kind.LINK_TAKEN:
-            return (record.peer, record.detail, record.node)
-    return None
+            return None, (Kind.LINK_MOVED, peer, detail, node)
+        case Kind.MOVING:
+            return (Kind.MOVING, client, node, peer), None
+        case Kind.MOVED_IN:
+            return (Kind.MOVED_IN, client, peer, node), (Kind.MOVING, client, peer, node)
+        case Kind.MOVED_OUT:
+            return None, (Kind.MOVED_IN, client, node, peer)
+    return None, None
 
 
 def causal_order(records: Sequence[Record]) -> list[Record]:
@@ -46,7 +54,7 @@ class _Order:
             each.event.id for each in records if each.kind is Kind.PUBLISHED and each.event is not None
         )
         # The same link may move the same way several times: the second word of another waits for the second move.
-        self._to_come = Counter(_move(each) for each in records if each.kind is Kind.LINK_MOVED)
+        self._to_come = Counter(_moves(each)[0] for each in records)
         self._moved: Counter[_Move | None] = Counter()
         self._followed: Counter[tuple[Kind, _Move | None]] = Counter()
         self._held: dict[str, deque[Record]] = {}  # by node: what waits, in its order
@@ -63,11 +71,11 @@ class _Order:
     def _waits(self, record: Record) -> bool:
         if record.event is not None:
             return record.kind is not Kind.PUBLISHED and record.event.id in self._unpublished
-        move = _move(record)
-        if move is None or record.kind is Kind.LINK_MOVED:
+        _, cause = _moves(record)
+        if cause is None:
             return False
-        before = self._followed[record.kind, move]
-        return self._moved[move] <= before < self._to_come[move]
+        before = self._followed[record.kind, cause]
+        return self._moved[cause] <= before < self._to_come[cause]
 
     def _pass(self, record: Record) -> Iterator[Record]:
         yield record
@@ -79,13 +87,12 @@ class _Order:
         if record.kind is Kind.PUBLISHED and record.event is not None:
             self._unpublished.pop(record.event.id, None)
             return True
-        if (move := _move(record)) is None:
-            return False
-        if record.kind is Kind.LINK_MOVED:
+        move, cause = _moves(record)
+        if cause is not None:
+            self._followed[record.kind, cause] += 1
+        if move is not None:
             self._moved[move] += 1
-            return True
-        self._followed[record.kind, move] += 1
-        return False
+        return move is not None
 
     def _release(self) -> Iterator[Record]:
         """Let go whoever waits no longer; what they publish may free others, in turn."""

@@ -78,6 +78,7 @@ class Joins:
         self.options = options
         self.rng = rng
         self.wanted: dict[str, _Intent] = {}
+        self.shut = False  # nothing new is tried
         self.turned_down: list[str] = []  # configured links that were refused in this turn
         self._answering: _Answering | None = None
 
@@ -235,7 +236,9 @@ class Joins:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [each.try_at if each.wave is None else each.give_up_at for each in self.wanted.values()]
+        times = [each.give_up_at for each in self.wanted.values() if each.wave is not None]
+        if not self.shut:
+            times += [each.try_at for each in self.wanted.values() if each.wave is None]
         if self._answering is not None:
             times.append(self._answering.give_up_at)
         return min(times, default=None)
@@ -250,7 +253,7 @@ class Joins:
         for intent in list(self.wanted.values()):
             if intent.wave is not None and now >= intent.give_up_at:
                 self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time")
-            elif intent.wave is None and now >= intent.try_at:
+            elif intent.wave is None and now >= intent.try_at and not self.shut:
                 yield from self._try(intent)
 
 

@@ -54,7 +54,7 @@ class Overlay:
         self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
         self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
-        self.closed = ""  # why no change of the tree may begin here
+        self._closed = ""
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
         self.swaps = SwapLinks(
@@ -69,6 +69,20 @@ class Overlay:
         )
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
+
+    @property
+    def closed(self) -> str:
+        """Why no change of the tree may begin here."""
+        return self._closed
+
+    @closed.setter
+    def closed(self, why: str) -> None:
+        self._closed = why
+        self.joins.shut = bool(why)
+
+    def is_left_by(self, peer: str) -> bool:
+        """Whether this neighbour, which is one no more, has said so itself."""
+        return peer in self._leaving and self._leaving[peer].heard
 
     def _changing(self) -> str:
         """Why this broker takes part in no swap now: a join, a link that is replaced, or a drain."""

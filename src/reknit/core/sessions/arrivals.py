@@ -102,7 +102,7 @@ class Arrivals:
         elif arrival is not None:
             return f"{self.turn.node} is taking {client} over from {arrival.peer}"
         if client in self.clients:
-            return f"{self.turn.node} has a session of {client} already; end one of the two"
+            return f"{self.turn.node} has a session of {client}, too; let it connect with a clean start, and try again"
         if len(self.clients) >= self.options.sessions_max:
             return f"{self.turn.node} has {len(self.clients)} sessions, and takes no more"
         return ""

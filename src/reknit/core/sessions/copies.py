@@ -17,8 +17,9 @@ __all__ = ["Copies"]
 
 
 class Copies:
-    def __init__(self, seen: dict[str, int]) -> None:
-        """``seen``: by source, the last event that came by this broker; shared with it."""
+    def __init__(self, seen: dict[str, int], own: str) -> None:
+        """``seen``: by source, the last event that came by this broker; shared with it. ``own``: its own source."""
+        self._own = own
         self._seen = seen
         self._of: dict[str, dict[str, int]] = {}  # by client
 
@@ -38,7 +39,7 @@ class Copies:
         ahead: dict[str, int] = {}
         for seen in before:
             for source, last in seen.items():
-                if last > max(self._seen.get(source, 0), ahead.get(source, 0)):
+                if source != self._own and last > max(self._seen.get(source, 0), ahead.get(source, 0)):
                     ahead[source] = last
         if ahead:
             self._of[client] = ahead

@@ -28,6 +28,7 @@ Owns: the drain of this broker. Must not know: what a state says, or how a clien
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -57,6 +58,9 @@ class _Phase(Enum):
     GONE = "gone"
 
 
+DRAINED = "drain: end at the leaver"
+"""What the trace says when no session is left, and all that was sent is settled."""
+
 _EARLY = (_Phase.WAITING, _Phase.ASKING, _Phase.MOVING)
 """It may still be given up."""
 
@@ -72,6 +76,10 @@ class _Drain:
     phase: _Phase = _Phase.WAITING
     resume_at: float = 0.0  # no session is offered before
     moved: int = 0
+    stuck: dict[str, str] = field(default_factory=dict)
+    """Clients whose sessions the other broker does not take, and why; all others move all the same."""
+    refers: bool = False
+    """Whether new clients are sent to the other broker."""
 
 
 @dataclass(slots=True)
@@ -79,6 +87,8 @@ class _Move:
     number: int
     give_up_at: float
     switched: bool = False
+    parts: deque[bytes] = field(default_factory=deque)
+    """Of its state, still to be sent."""
     aside: list[tuple[Event, tuple[Pattern, ...]]] = field(default_factory=list)
 
 
@@ -104,6 +114,7 @@ class Departures:
         self.rng = rng
         self.drain: _Drain | None = None
         self.failed = ""  # why the last drain came to nothing
+        self.again = False  # a former life was drained
         self._moves: dict[str, _Move] = {}  # by client
         self._count = 0
 
@@ -130,7 +141,7 @@ class Departures:
 
     def _changing(self) -> bool:
         overlay = self.overlay
-        return bool(overlay.search.reserved or overlay.unsettled() or not overlay.at_rest or overlay.joins.wanted)
+        return bool(overlay.search.reserved or overlay.unsettled() or not overlay.at_rest)
 
     def _refusal(self) -> str:
         me, neighbours = self.turn.node, sorted(self.overlay.neighbours())
@@ -148,12 +159,41 @@ class Departures:
         assert drain is not None
         for client in list(self._moves):
             self.take_back(client)
-        if drain.phase is _Phase.MOVING:
-            self.turn.effects.append(Refer("", ""))
+        self._refer(drain, False)
         if drain.phase is not _Phase.WAITING:
             self.send(drain.peer, Draining(False, {}))
         self.turn.effects.append(Reply(drain.request, why))
-        self.failed, self.drain, self.overlay.closed = why, None, ""
+        self.failed, self.drain, self.overlay.closed, self.again = why, None, "", False
+
+    def stop(self, request: int) -> None:
+        """An operator has thought better of it."""
+        drain = self.drain
+        if drain is None or drain.phase not in _EARLY:
+            why = f"{self.turn.node} is not being drained" if drain is None else f"{self.turn.node} is leaving already"
+            self.turn.effects.append(Reply(request, why))
+            return
+        self._give_up("the drain was stopped")
+        self.turn.effects.append(Reply(request))
+
+    def _leave_again(self) -> None:
+        """A former life had no session any more, and died before it had left."""
+        peers = self.overlay.neighbours()
+        self.drain = _Drain(0, peers[0] if peers else "", "", self.turn.now + self.overlay.options.join_s_max)
+        self.overlay.closed = f"{self.turn.node} is being drained"
+        if not peers:
+            self._gone(self.drain)
+
+    def _gone(self, drain: _Drain) -> None:
+        drain.phase = _Phase.GONE
+        self.turn.effects.append(Ended())
+
+    def left(self) -> dict[str, str] | None:
+        """If there is nothing left but to go: the neighbour that has not heard of it yet, for a next life to tell."""
+        drain = self.drain
+        if drain is None or drain.phase not in (_Phase.LEAVING, _Phase.GONE):
+            return None
+        link = self.overlay.links.of.get(drain.peer)
+        return {drain.peer: link.address} if link is not None else {}
 
     def on_welcome(self, peer: str, welcome: Welcome) -> None:
         drain = self.drain
@@ -163,7 +203,13 @@ class Departures:
             self._give_up(welcome.refused)
             return
         drain.door, drain.phase = welcome.door, _Phase.MOVING
-        self.turn.effects.append(Refer(peer, welcome.door))
+        self._refer(drain, True)
+
+    def _refer(self, drain: _Drain, away: bool) -> None:
+        """Nobody is sent to a broker that is down."""
+        if away is not drain.refers:
+            drain.refers = away
+            self.turn.effects.append(Refer(drain.peer, drain.door) if away else Refer("", ""))
 
     def renewed(self, peer: str) -> None:
         """The neighbour has lost its memory: whatever it had not taken is at home again, and it is asked anew."""
@@ -176,7 +222,11 @@ class Departures:
 
     def unlinked(self, peer: str) -> None:
         drain = self.drain
-        if drain is not None and drain.peer == peer and drain.phase in _EARLY:
+        if drain is None or drain.peer != peer or drain.phase not in _EARLY:
+            return
+        if self.again and not self.clients:  # it has heard a former life say that it leaves
+            self._gone(drain)
+        else:
             self._give_up(f"the link to {peer} was removed meanwhile")
 
     # --- one session
@@ -197,8 +247,8 @@ class Departures:
             return
         if opened.refused:
             self.take_back(opened.client)
-            if not opened.retry:
-                self._give_up(opened.refused)
+            if not opened.retry and self.drain is not None:
+                self.drain.stuck[opened.client] = opened.refused
         elif not move.switched:
             move.switched = True
             move.give_up_at = self.turn.now + self.options.move_s_max
@@ -211,9 +261,23 @@ class Departures:
             return
         self.turn.see(Kind.MOVING, client=client, peer=drain.peer)
         size = self.options.part_bytes
-        for start in range(0, max(len(state), 1), size):
-            part = state[start : start + size]
-            self.send(drain.peer, Rest(client, move.number, part, last=start + size >= len(state)))
+        move.parts = deque(state[start : start + size] for start in range(0, max(len(state), 1), size))
+        self._send_parts(drain)
+
+    def _send_parts(self, drain: _Drain) -> None:
+        """As many as there is room for beside events, of all sessions in turns, so that none waits for too long."""
+        room = self.options.parts_bytes_max - self.overlay.links.of[drain.peer].outbox_bytes
+        going = [client for client, move in self._moves.items() if move.parts]
+        while going and room > 0:
+            client = going.pop(0)
+            move = self._moves[client]
+            part = move.parts.popleft()
+            room -= len(part)
+            self.send(drain.peer, Rest(client, move.number, part, last=not move.parts))
+            for each in self._moves.values():  # there is progress, if only for one
+                each.give_up_at = self.turn.now + self.options.move_s_max
+            if move.parts:
+                going.append(client)
 
     def on_taken(self, peer: str, taken: Taken) -> None:
         move, drain = self._known(peer, taken), self.drain
@@ -254,6 +318,8 @@ class Departures:
     def ended(self, client: str) -> None:
         """Its session has ended here, as sessions do: there is nothing to move any more."""
         move, drain = self._moves.pop(client, None), self.drain
+        if drain is not None:
+            drain.stuck.pop(client, None)
         if move is not None and drain is not None:
             self.send(drain.peer, Withdraw(client, move.number))
 
@@ -281,6 +347,8 @@ class Departures:
         return min(times, default=None)
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
+        if self.again and self.drain is None:
+            self._leave_again()
         drain = self.drain
         if drain is None:
             return
@@ -291,24 +359,34 @@ class Departures:
         elif drain.phase is _Phase.MOVING:
             yield from self._go_on(drain)
         elif drain.phase is _Phase.LEAVING and drain.peer not in self.overlay.links.of:
-            drain.phase = _Phase.GONE
-            self.turn.effects.append(Ended())
+            self._gone(drain)
 
     def _go_on(self, drain: _Drain) -> Iterator[OverlayEvent]:
         for client, move in list(self._moves.items()):
             if self.turn.now >= move.give_up_at or len(move.aside) > self.options.held_events_max:
                 self.take_back(client)
         link = self.overlay.links.of[drain.peer]
+        self._refer(drain, link.greeted)
+        self._send_parts(drain)
         if not self.clients:
             if link.idle:
                 drain.phase = _Phase.LEAVING
+                self.turn.tell(Kind.CHANGE, peer=drain.peer, detail=DRAINED)
+                self.overlay.links.changed = True  # so that a next life knows that it has to leave
                 yield from self.overlay.remove(drain.peer, drain.request, patient=True)
+        elif len(drain.stuck) == len(self.clients):
+            self._give_up("; ".join(drain.stuck.values()))
         elif link.greeted and self.turn.now >= drain.resume_at:
-            for client in self.clients:
-                if len(self._moves) >= self.options.moves_max:
-                    break
-                if client not in self._moves:
-                    self._offer(client)
+            self._offer_some(drain)
+
+    def _offer_some(self, drain: _Drain) -> None:
+        if any(move.parts for move in self._moves.values()):
+            return  # one after another, where they are large
+        for client in self.clients:
+            if len(self._moves) >= self.options.moves_max:
+                break
+            if client not in self._moves and client not in drain.stuck:
+                self._offer(client)
 
     # --- looking in
 

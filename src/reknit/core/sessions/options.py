@@ -12,7 +12,7 @@ class SessionOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sessions that are on their way at once; the others are served as ever, until it is their turn."""
 
     move_s_max: float = 5.0
-    """A session that the other broker has not taken by then is taken back, and offered again later."""
+    """A session of which nothing has moved for so long is taken back, and offered again later."""
 
     lease_s: float = 15.0
     """A session that was opened and of which nothing more has come for so long is given up where it was to go."""
@@ -23,6 +23,9 @@ class SessionOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     part_bytes: int = 256 * 1024
     """A session's state travels in parts of at most this size."""
+
+    parts_bytes_max: int = 2 * 1024 * 1024
+    """Parts under way to the other broker, of all sessions together: events must have room beside them."""
 
     state_bytes_max: int = 256 * 1024 * 1024
     """A larger state is not taken, and the drain is refused."""

@@ -8,10 +8,10 @@ take each other's clients, one must stay. Must not know: the shell.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from reknit.core.io import Attach, Detach, Match, Subscribe, Unsubscribe
+from reknit.core.io import Attach, Detach, Exported, Match, StopDrain, Subscribe, Unsubscribe
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.history import DRAIN, Deed, change_name
 from reknit.core.overlay.overlay import Overlay
@@ -28,6 +28,8 @@ from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest,
 
 __all__ = ["Sessions"]
 
+FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
+
 
 class Sessions:
     def __init__(
@@ -37,29 +39,46 @@ class Sessions:
         routing: Routing,
         clients: dict[str, None],
         seen: dict[str, int],
+        source: str,
         options: SessionOptions,
         rng: random.Random,
         door: str,
+        leaves: bool,
     ) -> None:
-        """``door``: where clients connect, as others are told. ``clients``, ``seen``: the broker's, shared with it."""
+        """``door``: where clients connect, as others are told. ``clients``, ``seen``, ``source``: the broker's own.
+
+        ``leaves``: a former life was drained, and died before it had left.
+        """
         self.turn = turn
         self.overlay = overlay
         self.routing = routing
         self.clients = clients
         self.door = door
-        self.copies = Copies(seen)
+        self.copies = Copies(seen, source)
         self.arrivals = Arrivals(turn, routing, clients, self._send, self.copies, options)
         self.departures = Departures(turn, overlay, routing, clients, self._send, self.copies, options, rng)
         self._rng = rng
         self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
         self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
-        self.busy = False  # asked for each event: is anything on its way?
+        self.departures.again = leaves
+        self.busy = leaves  # asked for each event: is anything on its way?
 
     def _send(self, peer: str, message: Message) -> None:
         """Also to a neighbour that is being left: it must hear what stays, and what does not."""
         if (link := self.overlay.links.of.get(peer)) is not None:
             link.send(message)
         self.busy = True
+
+    def inputs(self) -> dict[type, Callable[[Any], None]]:
+        """What is handled here as it is."""
+        return {
+            Attach: self.attach,
+            Detach: self.detach,
+            Subscribe: self.subscribe,
+            Unsubscribe: self.unsubscribe,
+            StopDrain: lambda each: self.stop(each.request),
+            Exported: lambda each: self.departures.exported(each.client, each.state),
+        }
 
     # --- operators
 
@@ -71,10 +90,17 @@ class Sessions:
         self.departures.begin(request, obstacle, of)
         self.busy = True
 
+    def stop(self, request: int) -> None:
+        self.departures.stop(request)
+        self.busy = True
+
     # --- messages
 
     def receive(self, peer: str, message: Moving) -> None:
         self.busy = True
+        if self.turn.observing:
+            part = "heir" if isinstance(message, FROM_LEAVER) else "leaver"
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"drain: {type(message).__name__.lower()} at the {part}")
         if self.overlay.link(peer) is not None:
             self._on_message(peer, message)
         match message:  # these must be heard even if the link is being left
@@ -122,8 +148,9 @@ class Sessions:
             self.departures.renewed(peer)
 
     def unlinked(self, peer: str) -> None:
-        if peer in self._guests:
+        if self.overlay.is_left_by(peer) and peer in self._guests:
             self.overlay.history.end(self._guests.pop(peer))
+        self._stays(peer, f"the link to {peer} was removed meanwhile")
         self._forget(peer)
         self.departures.unlinked(peer)
 

@@ -27,6 +27,9 @@ from reknit.trace.records import Kind, Record
 
 __all__ = ["Tally", "check_delivery"]
 
+_DRAINED = "drain: end at the leaver"
+"""The word of a broker that has left with nothing left behind."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -64,6 +67,7 @@ class _Ledger:
         self.unsettled: dict[str, dict[EventId, None]] = {}  # by node: published there
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
         self.moving: dict[tuple[str, str], dict[EventId, None]] = {}  # by session: delivered when it went on its way
+        self.drained: dict[str, None] = {}  # brokers that have left with nothing left behind
 
     def see(self, record: Record) -> Iterator[Violation]:
         self._follow_links(record)
@@ -105,6 +109,8 @@ class _Ledger:
             self.paths.clear()
         elif record.kind is Kind.LINK_MOVED:
             self._move_link(record.node, record.detail, record.peer)
+        elif record.kind is Kind.CHANGE and record.detail == _DRAINED:
+            self.drained[record.node] = None
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
         elif record.kind is Kind.CALM:
@@ -141,6 +147,8 @@ class _Ledger:
         return self.paths[start, end]
 
     def _void_paths(self, gone: list[Edge]) -> None:
+        """But a broker that was drained leaves nothing behind: all that has passed its link is owed as before."""
+        gone = [each for each in gone if not any(end in self.drained for end in each)]
         for debts in self.owed.values():
             for event_id, (_, path, _) in list(debts.items()):
                 if any(each in path for each in gone):

@@ -17,6 +17,8 @@ from reknit.core.sessions.options import SessionOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
+from reknit.live.guard import AccessSection
+from reknit.live.tls import TlsSection
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -30,6 +32,8 @@ SECTIONS: dict[str, Any] = {
     "[options.sessions]": SessionOptions,
     "[options.changes]": ChangeOptions,
     "[mqtt]": config.MqttSection,
+    "[access]": AccessSection,
+    "[tls]": TlsSection,
     "[trace]": config.TraceSection,
     "[bounds]": config.Bounds,
 }

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from reknit.client import connect
+from reknit.live.look import neighbours
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 
 
@@ -159,7 +160,7 @@ def test_its_paths_are_listed_and_each_is_there(plan: Callable[..., BrokerPlan])
     async def run() -> None:
         async with broker_running(plan()) as broker, door(broker) as http:
             paths = (await http.get("/")).json()["paths"]
-            assert len(paths) == 12
+            assert len(paths) == 13
             for each in paths:
                 method, path = each.split()
                 assert (await http.request(method, path)).status_code not in (404, 405), each
@@ -187,8 +188,8 @@ def test_why_a_link_is_down_and_whom_a_broker_waits_for(plan: Callable[..., Brok
     async def run() -> None:
         async with broker_running(plan("b1", {"b0": "127.0.0.1:1"})) as b1, door(b1) as http:
             async with broker_running(plan("b2", {"b1": str(b1.listen)})):
-                await until(lambda: b1.driver.neighbours().get("b2", {}).get("up", False))
-            await until(lambda: not b1.driver.neighbours()["b2"]["up"])
+                await until(lambda: neighbours(b1.driver).get("b2", {}).get("up", False))
+            await until(lambda: not neighbours(b1.driver)["b2"]["up"])
             about = (await http.get("/topology")).json()
             assert about["neighbours"]["b2"]["last"]
             assert about["waiting_for"]["b0"] == "127.0.0.1:1: Connection refused"

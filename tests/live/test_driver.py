@@ -50,7 +50,13 @@ class FakeDoor:
     calls: list[str] = field(default_factory=list)
     closing: bool = False
 
-    def opened(self, conn: int, now: float) -> None:
+    asking: bool = False
+    passwords: bool = False
+
+    def allow(self, access: object) -> None:
+        """Nothing is forbidden here."""
+
+    def opened(self, conn: int, now: float, *, anonymous: bool, user: str) -> None:
         self.calls.append(f"opened {conn}")
 
     def received(self, conn: int, data: bytes, now: float) -> list[io.Command]:

@@ -146,7 +146,7 @@ def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, u
                 await until(lambda: "ready" in second)
                 assert list(neighbours(b1.driver)) == ["b2"]
                 assert (await b1.driver.remove_link("b2")).error == ""
-        assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": ""}
+        assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": "", "leaves": False}
 
     asyncio.run(run())
     assert [line for line in first if "b2" in line][:2] == ["link to b2 added", "link to b2 is up"]

@@ -26,6 +26,7 @@ from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
 from reknit.live.errors import ConfigError
+from reknit.live.metrics import CONTENT_TYPE, Metrics
 
 __all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
@@ -87,6 +88,7 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/topology", admin.topology),
             Route("/table", admin.table),
             Route("/counters", admin.counters),
+            Route("/metrics", admin.metrics),
             Route("/links", admin.add_link, methods=["POST"]),
             Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
             Route("/changes", admin.changes, methods=["GET"]),
@@ -105,6 +107,7 @@ PATHS = {
     "GET /topology": "who it is, its addresses, its neighbours and what went wrong with them last",
     "GET /table": "its routing table and its clients",
     "GET /counters": "what it has counted",
+    "GET /metrics": "the same for Prometheus",
     "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
     "DELETE /links/NAME": "leave this neighbour",
     "GET /changes": "the changes of the tree that it takes or took part in",
@@ -120,6 +123,7 @@ class _Admin:
     def __init__(self, driver: Driver, about: About) -> None:
         self._driver = driver
         self._about = about
+        self._metrics = Metrics(driver)
         self._draining: asyncio.Task[Reply] | None = None
 
     async def paths(self, request: Request) -> Response:
@@ -143,6 +147,9 @@ class _Admin:
 
     async def counters(self, request: Request) -> Response:
         return Json(look.count(self._driver))
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
     async def add_link(self, request: Request) -> Response:
         try:

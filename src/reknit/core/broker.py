@@ -13,6 +13,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from reknit.core.book.book import Book
+from reknit.core.book.retained import RetainedLines
 from reknit.core.io import (
     Accepted,
     AddLink,
@@ -63,7 +65,7 @@ from reknit.core.turn import Turn
 from reknit.core.view import view
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Moving, Snapshot, Unsub
+from reknit.wire.messages import Digests, Events, Lines, Message, Moving, Snapshot, Unsub
 
 __all__ = ["Broker", "BrokerOptions"]
 
@@ -122,6 +124,8 @@ class Broker:
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seq = 0
+        self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
+        self.retained = RetainedLines(self.turn, self.book)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
             Publish: self._on_publish,
@@ -160,7 +164,7 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         at = self.links.deadline()
-        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions)):
+        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions, self.book)):
             if other is not None and (at is None or other < at):
                 at = other
         return at
@@ -168,6 +172,7 @@ class Broker:
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
         self.turn.tell(Kind.STARTED, detail=self.source)
+        self.book.epoch_s = self.links.incarnation / 1000 - self.turn.now
         self.gate.start(self.turn.now)
         self._on_overlay_events(self.overlay.tables_known(self.gate.open))
         self.overlay.found(founded)
@@ -213,6 +218,8 @@ class Broker:
         for event in each.events:
             event.source = self.source
             event.seq = self._seq = self._seq + 1
+            if event.envelope is not None and event.envelope.retain:
+                self.retained.publish(event)
             if self.gate.open:
                 self._dispatch(event, "", (), custody)
             else:
@@ -299,6 +306,7 @@ class Broker:
                     self.replacing.met(peer)
                     self.routing.begin_session(peer)
                     self._tell(peer)
+                    self.book.compare(peer)
                 case TurnedDown(peer=peer):
                     self._heard(peer)
                 case Replayed(peer=peer):
@@ -338,6 +346,7 @@ class Broker:
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
                 self._tell(new) if tell else self.routing.resume(new)
+                self.book.compare(new)
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
@@ -348,6 +357,7 @@ class Broker:
                 self._heard(gone)
             case Split(old=old, new=new, behind_old=behind_old, behind_new=behind_new):
                 self.routing.split(old, new, behind_old, behind_new)
+                self.book.compare(new)
 
     def _on_message(self, message: Message, arrived: Arrived) -> None:
         peer = arrived.peer
@@ -356,6 +366,8 @@ class Broker:
                 self._take(event, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
+        elif isinstance(message, Lines | Digests):
+            self.retained.news(self.book.receive(peer, message))
         elif isinstance(message, CHANGE_MESSAGES):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -424,6 +436,7 @@ class Broker:
         self._on_overlay_events(self.overlay.due())
         self._on_overlay_events(self.replacing.due())
         self.links.due()
+        self.book.due()
 
     # --- looking in
 

@@ -53,6 +53,7 @@ __all__ = [
     "Replace",
     "Reply",
     "Reserve",
+    "Retain",
     "Send",
     "StopDrain",
     "Subscribe",
@@ -297,6 +298,12 @@ class Remember(msgspec.Struct, frozen=True, gc=False):
     """It was drained, and is to leave its neighbours, if it still has one, and end."""
 
 
+class Retain(msgspec.Struct, frozen=True, gc=False):
+    """Keep this event for those who subscribe to its topic later; if its payload is empty, forget what was kept."""
+
+    event: Event
+
+
 # --- effects: sessions that move
 
 
@@ -358,6 +365,7 @@ Effect: TypeAlias = (
     | Deliver
     | Observe
     | Reply
+    | Retain
     | Export
     | Thaw
     | Redirect

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from reknit.core.book.options import BookOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions
 from reknit.core.routing.strategies import RoutingName
@@ -39,3 +40,4 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overlay: OverlayOptions = OverlayOptions()
     changes: ChangeOptions = ChangeOptions()
     sessions: SessionOptions = SessionOptions()
+    book: BookOptions = BookOptions()

@@ -39,6 +39,7 @@ from reknit.core.io import (
     Remember,
     RemoveLink,
     Reply,
+    Retain,
     Send,
     SwapLink,
 )
@@ -340,6 +341,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply():
                 self._reply(effect)
+            case Retain(event):
+                self.door.retain(event)
             case Remember():
                 self._remember(effect)
             case _:

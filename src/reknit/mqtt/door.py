@@ -157,6 +157,13 @@ class Door:
         """From now on these rules hold, also for clients that are connected."""
         self._lives.allow(access)
 
+    def retain(self, event: Event) -> None:
+        """Keep it for later subscribers, or, if it is empty, forget what was kept for its topic."""
+        if self._retained.takes(event):
+            self._retained.put(event)
+        else:
+            self.counters.dropped["too many retained messages"] += 1
+
     def closed(self, conn: int, now: float) -> list[io.Command]:
         """The socket is gone."""
         connection = self._lives.connections.get(conn)

@@ -56,14 +56,11 @@ class Intake:
         if known:
             return None
         self._open(packet.topic)
-        self._keep(event)
         return event
 
     def will(self, will: Event) -> Event:
         """A will that is to be published now."""
-        event = published_will(will, self._outbox.wall)
-        self._keep(event)
-        return event
+        return published_will(will, self._outbox.wall)
 
     def _named(self, connection: Connection, packet: Publish) -> Publish:
         """The same with its topic, where the client gave a number for it."""
@@ -105,10 +102,6 @@ class Intake:
         if len(self.topics_open) >= TOPICS_CACHED_MAX:
             self.topics_open.clear()
         self.topics_open.add(topic)
-
-    def _keep(self, event: Event) -> None:
-        if event.envelope is not None and event.envelope.retain:
-            self._retained.put(event)
 
     def released(self, connection: Connection, session: Session, packet: Pubrel) -> None:
         known = session.received.pop(packet.packet_id, 0) is None

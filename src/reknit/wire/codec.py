@@ -74,7 +74,9 @@ __all__ = [
     "VERSION",
     "BadFrame",
     "decode",
+    "decode_event",
     "encode",
+    "encode_event",
 ]
 
 VERSION = 1
@@ -114,6 +116,7 @@ class BadFrame(ValueError):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+_event_decoder: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
 
 encode = _encoder.encode
 
@@ -136,6 +139,20 @@ def decode(data: bytes) -> Frame:
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
+
+
+def encode_event(event: Event) -> bytes:
+    """One event, where it is kept and not sent."""
+    return _encoder.encode(event)
+
+
+def decode_event(data: bytes) -> Event:
+    try:
+        event = _event_decoder.decode(data)
+        _check_event(event)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise BadFrame(str(error)) from None
+    return event
 
 
 def _check(message: Message) -> None:

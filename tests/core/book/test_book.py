@@ -146,6 +146,8 @@ def test_what_is_gone_is_forgotten_after_a_while() -> None:
     assert book.deadline() is None
     library.queues.clear()
     book.compare("b")
+    assert not library.queues
+    book.receive("b", Digests([7] * 64))
     assert library.queues["a", "b"].pop() == Digests([])
 
 

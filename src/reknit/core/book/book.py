@@ -46,7 +46,7 @@ class Book:
         neighbours: Callable[[], Iterable[str]],
         send: Callable[[str, Message], None],
         options: BookOptions,
-        epoch_s: float,
+        epoch_s: float = 0.0,
     ) -> None:
         """``source``: the name under which this life writes. ``epoch_s``: makes a time of the core one since 1970."""
         self.turn = turn
@@ -55,7 +55,7 @@ class Book:
         self.send = send
         self.options = options
         self.refused = 0  # lines for which there was no room
-        self._epoch_s = epoch_s
+        self.epoch_s = epoch_s
         self._lines: dict[Key, Line] = {}
         self._digests = [0] * BUCKETS
         self._bytes = 0
@@ -87,7 +87,7 @@ class Book:
         return True
 
     def _wall(self) -> float:
-        return self.turn.now + self._epoch_s
+        return self.turn.now + self.epoch_s
 
     def _take(self, line: Line) -> bool:
         key, old = (line.kind, line.name), self._lines.get((line.kind, line.name))
@@ -107,7 +107,7 @@ class Book:
 
     def _forget_at(self, line: Line) -> float:
         """The same moment for all brokers, or they would remind each other."""
-        return line.time_ms / 1000 + self.options.gone_s - self._epoch_s
+        return line.time_ms / 1000 + self.options.gone_s - self.epoch_s
 
     def _tell(self, lines: list[Line], but: str) -> None:
         for peer in self.neighbours():
@@ -134,14 +134,14 @@ class Book:
         return (line.time_ms, line.source) > (old.time_ms, old.source)
 
     def compare(self, peer: str) -> None:
-        """This neighbour may not know all that we know, nor we what it knows."""
+        """This neighbour may not know all that we know, nor we what it knows. Who knows nothing waits to be asked."""
         if self._lines:
             self.send(peer, Digests(list(self._digests)))
-        else:
-            self.send(peer, Digests([]))
 
     def _send_differing(self, peer: str, digests: list[int]) -> None:
         theirs = digests or [0] * BUCKETS
+        if not self._lines and digests:
+            self.send(peer, Digests([]))
         if len(theirs) != BUCKETS or not self._lines:
             return
         differ = {place for place in range(BUCKETS) if theirs[place] != self._digests[place]}

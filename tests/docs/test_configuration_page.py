@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions
@@ -31,6 +32,7 @@ SECTIONS: dict[str, Any] = {
     "[options.overlay]": OverlayOptions,
     "[options.sessions]": SessionOptions,
     "[options.changes]": ChangeOptions,
+    "[options.book]": BookOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
     "[tls]": TlsSection,
@@ -44,7 +46,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes", "sessions") if section == "[options]" else ()
+    tables = ("links", "overlay", "changes", "sessions", "book") if section == "[options]" else ()
     known = {each.name: "" if each.required else json.dumps(each.default) for each in fields if each.name not in tables}
     assert shown == known
 

@@ -306,6 +306,9 @@ class Driver:
         """The neighbours without which this broker is not ready."""
         return look.waiting_for(self)
 
+    def count(self) -> dict[str, Any]:
+        return look.count(self)
+
     # --- a turn
 
     def failed(self, where: str) -> None:

@@ -25,6 +25,7 @@ from reknit.lab.reduce import estimate, group, mean_by_seed
 from reknit.lab.swapping import KINDS_SAID, TABLES, run_swaps
 
 __all__ = [
+    "BROKERS",
     "FORWARDING",
     "GLOBAL",
     "KB",
@@ -36,6 +37,7 @@ __all__ = [
     "ROUTINGS",
     "SAID",
     "SMALL",
+    "SUBSCRIPTIONS",
     "TOTAL",
     "Setting",
     "by",

@@ -34,6 +34,8 @@ MESSAGES: Final = "its messages, without tables"
 TRAVELLED: Final = "tables that travel"
 PUBLICATIONS: Final = "pub"
 KINDS_DRAWN: Final = (*(kind for kind in KINDS_SAID if kind != TABLES), TABLES, PUB)
+HEADROOM: Final = 4.0
+"""Above the highest bar, for its number."""
 _NAMES: Final = {GLOBAL: "complete knowledge", FORWARDING: "subscription forwarding"}
 
 
@@ -78,7 +80,7 @@ def draw(rows: Rows, title: str) -> Any:
     axes.bar(range(len(values)), [each.mean for each in values], yerr=reach, color=colours, ecolor=plot.INK, width=0.7)
     axes.set_xticks(range(len(values)), KINDS_DRAWN)
     axes.set_yscale("symlog", linthresh=1.0)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, HEADROOM * max(each.high for each in values))
     for place, each in enumerate(values):
         axes.annotate(f"{each.mean:,.0f}", (place, each.high), ha="center", va="bottom", fontsize=9, color=plot.INK)
     return figure

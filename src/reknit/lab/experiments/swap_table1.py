@@ -116,7 +116,7 @@ def draw(rows: Rows) -> Any:
             count = _sum(some, broken)
             colour = plot.PALETTE[2] if count == 0 else plot.PALETTE[1]
             axes.barh(place, 0.94, left=column + 0.03, height=0.86, color=colour, alpha=0.35)
-            text = "0" if count == 0 else f"{count:,}\\n{100 * count / _sum(some, of):.2g} %"
+            text = "0" if count == 0 else f"{count:,}\n{100 * count / _sum(some, of):.2g} %"
             axes.text(column + 0.5, place, text, ha="center", va="center", fontsize=10, color=plot.INK)
         axes.text(-0.05, place, name, ha="right", va="center", fontsize=11, color=plot.INK)
     axes.set_xticks([column + 0.5 for column in range(len(PROMISES))], list(PROMISES))

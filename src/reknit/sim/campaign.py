@@ -13,9 +13,10 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from reknit.sim.checkers.delivery import Tally
-from reknit.sim.schedule import run_seed
+from reknit.sim.schedule import Focus, run_seed
 from reknit.trace.records import Kind, Record
 
 __all__ = ["Report", "SeedResult", "run_campaign"]
@@ -53,9 +54,9 @@ class Report:
         self.coverage.update(result.coverage)
 
 
-def check_seed(seed: int) -> SeedResult:
+def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
     try:
-        outcome = run_seed(seed)
+        outcome = run_seed(seed, focus)
     except Exception as error:  # whatever it is: the next seed is tried
         return SeedResult(seed, (_failure(error),), 1, Tally(), 0, {})
     coverage = Counter(record.kind.value for record in outcome.records)
@@ -88,11 +89,12 @@ def _failure(error: Exception) -> str:
     )
 
 
-def run_campaign(seeds: Sequence[int], processes: int | None = None) -> Iterator[SeedResult]:
+def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Focus = "all") -> Iterator[SeedResult]:
     """The result of each seed, in the order of the seeds."""
+    check = partial(check_seed, focus=focus)
     count = min(processes or os.cpu_count() or 1, len(seeds))
     if count <= 1:
-        yield from map(check_seed, seeds)
+        yield from map(check, seeds)
         return
     with multiprocessing.get_context("spawn").Pool(count) as pool:
-        yield from pool.imap(check_seed, seeds, chunksize=max(1, min(16, len(seeds) // (4 * count))))
+        yield from pool.imap(check, seeds, chunksize=max(1, min(16, len(seeds) // (4 * count))))

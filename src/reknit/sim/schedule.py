@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -37,7 +38,11 @@ from reknit.sim.network import NetworkOptions
 from reknit.sim.workload import World
 from reknit.trace.records import Record
 
-__all__ = ["Outcome", "Plan", "draw", "judge", "run", "run_seed"]
+__all__ = ["FOCI", "Focus", "Outcome", "Plan", "draw", "judge", "run", "run_seed"]
+
+Focus: TypeAlias = Literal["all", "changes", "crashes"]
+"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes")
 
 LIVENESS_S_MAX = 120.0
 """Virtual seconds within which a healed network must come to rest."""
@@ -92,7 +97,27 @@ class Outcome:
     refused: int = 0
 
 
-def draw(seed: int) -> Plan:
+def draw(seed: int, focus: Focus = "all") -> Plan:
+    plan = _draw_all(seed)
+    return plan if focus == "all" else _focused(plan, focus)
+
+
+def _focused(plan: Plan, focus: Focus) -> Plan:
+    """The same network, in which every kind of change happens while events flow and clients come and go."""
+    rng = random.Random(f"{plan.seed}/{focus}")
+    crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
+    return msgspec.structs.replace(
+        plan,
+        brokers=max(plan.brokers, 3),
+        faults=msgspec.structs.replace(plan.faults, crashes=crashes),
+        churn_per_s=rng.choice((0.5, 2.0)),
+        swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 1, 2)),
+        drains=rng.choice((1, 3)),
+    )
+
+
+def _draw_all(seed: int) -> Plan:
     rng = random.Random(f"{seed}/plan")
     routing: RoutingName = rng.choice(
         ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
@@ -401,5 +426,5 @@ def run(plan: Plan) -> Outcome:
     return Outcome(plan, found, tally, records, schedule.faults, refused)
 
 
-def run_seed(seed: int) -> Outcome:
-    return run(draw(seed))
+def run_seed(seed: int, focus: Focus = "all") -> Outcome:
+    return run(draw(seed, focus))

@@ -202,11 +202,10 @@ class Broker:
     # --- clients
 
     def _on_publish(self, each: Publish) -> None:
-        observing = self.turn.observing
-        if self.links.of or observing or not self.gate.open:
-            custody = Custody(None, 0, list(each.events) if observing else [])
+        if self.links.of or self.turn.observing or not self.gate.open:
+            custody = Custody(None, 0, list(each.events) if self.turn.observing else [])
             self.turn.custodies.append(custody)
-            if observing:
+            if self.turn.observing:
                 self.turn.published(each.client, custody.events)
         else:
             custody = _NOBODY
@@ -249,8 +248,9 @@ class Broker:
         peer, custody = arrived.peer, arrived.custody
         if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-            if arrived.relay and arrived.relay in self.routing.route(event).neighbours:
-                self.overlay.forward(event, arrived.relay, peer, custody)
+            for neighbour in arrived.relay:
+                if neighbour in self.routing.route(event).neighbours:
+                    self.overlay.forward(event, neighbour, peer, custody)
             return
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
             del self._seen[next(iter(self._seen))]
@@ -360,17 +360,20 @@ class Broker:
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
             self._on_message_from_outside(peer, message)
-        elif isinstance(message, Snapshot):
-            self.routing.beside = self.overlay.swaps.yields_to(peer)
-            if self.routing.receive_snapshot(peer, message):
-                self._on_overlay_events(self.overlay.heard(peer))
-                if self.overlay.swaps.counts(peer):
-                    self._heard(peer)
         else:
-            self.routing.beside = self.overlay.swaps.yields_to(peer)
-            if isinstance(message, Unsub):
-                message = Unsub(self.replacing.admitted(peer, message.patterns))
+            self._on_wishes(peer, message)
+
+    def _on_wishes(self, peer: str, message: Message) -> None:
+        swaps = self.overlay.swaps
+        self.routing.beside, self.routing.partly = swaps.yields_to(peer), not swaps.counts(peer)
+        if isinstance(message, Unsub):
+            self.routing.receive(peer, Unsub(self.replacing.admitted(peer, message.patterns)))
+        elif not isinstance(message, Snapshot):
             self.routing.receive(peer, message)
+        elif self.routing.receive_snapshot(peer, message):
+            self._on_overlay_events(self.overlay.heard(peer))
+            if swaps.counts(peer):
+                self._heard(peer)
 
     def _on_message_from_outside(self, peer: str, message: Message) -> None:
         """What a neighbour that is being left wants does not matter any more; what a new one wants, does already."""
@@ -378,7 +381,7 @@ class Broker:
             if isinstance(message, Snapshot):  # what was kept for us stands before it
                 self._replayed(peer)
             return
-        self.routing.beside = ""
+        self.routing.beside, self.routing.partly = "", False
         if isinstance(message, Snapshot):
             self._on_overlay_events(self.replacing.takes_plainly(peer))
             self.routing.receive_snapshot(peer, message)

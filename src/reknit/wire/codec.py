@@ -28,10 +28,12 @@ from reknit.wire.messages import (
     Frame,
     Held,
     Hello,
+    Inquire,
     Known,
     Lock,
     LockAck,
     LockNack,
+    Mark,
     Message,
     Moving,
     Offer,
@@ -186,6 +188,10 @@ def _check_step(message: Message) -> None:
                 _check_patterns(patterns)
         case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id) | Ask(id=id):
             _check_names(id[0])
+        case Inquire(id=id, of=of, to=to):
+            _check_names(id[0], of, to)
+        case Mark(id=id, to=to):
+            _check_names(id[0], to)
         case _:
             _check_change_message(message)
 

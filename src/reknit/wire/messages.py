@@ -14,6 +14,7 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._returning import Inquire, Mark, Returning
 
 __all__ = [
     "LASTING",
@@ -36,11 +37,13 @@ __all__ = [
     "Frame",
     "Held",
     "Hello",
+    "Inquire",
     "Known",
     "Leave",
     "Lock",
     "LockAck",
     "LockNack",
+    "Mark",
     "Message",
     "Mode",
     "Moving",
@@ -54,6 +57,7 @@ __all__ = [
     "Release",
     "Resent",
     "Rest",
+    "Returning",
     "Seated",
     "Seek",
     "Side",
@@ -361,11 +365,12 @@ Message: TypeAlias = (
     | Seated
     | Ask
     | Resent
+    | Returning
     | ChangeMessage
     | Moving
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
+LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 

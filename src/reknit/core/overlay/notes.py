@@ -11,7 +11,7 @@ import msgspec
 
 from reknit.wire.messages import SwapId
 
-__all__ = ["Closing", "Notes", "Part", "Stage", "SwapNote", "read_notes", "write_notes"]
+__all__ = ["Closing", "Ended", "Notes", "Part", "Stage", "SwapNote", "read_notes", "write_notes"]
 
 
 class Part(StrEnum):
@@ -57,9 +57,19 @@ class Closing(msgspec.Struct, frozen=True):
     """Which we had in the swap: the mover, or the middle."""
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """At the goal: a swap that is over here, while the link that it has replaced may not be empty yet."""
+
+    id: SwapId
+    middle: str
+    alone: bool = False
+    """One of the others was lost: it may come back whenever it likes."""
+
+
 class Notes(msgspec.Struct, frozen=True):
     swap: SwapNote | None = None
     closing: dict[str, Closing] = {}
+    ended: list[Ended] = []
 
 
 def write_notes(notes: Notes) -> str:

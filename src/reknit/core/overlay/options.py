@@ -27,6 +27,9 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     close_s_max: float = 120.0
     """A link that a swap has replaced, and that has not been emptied by then, is given up on this side."""
 
+    absent_s_max: float = 30.0
+    """One of the three brokers of a swap that has been away for so long is not waited for any longer by the others."""
+
     causal: bool = True
     """Whether events keep their causal order during a swap too, for a stamp of nine small numbers on each message."""
 

@@ -24,7 +24,8 @@ from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEv
 from reknit.core.overlay.history import ADD, SWAP, Deed, History, change_name
 from reknit.core.overlay.join import Joins
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.swaplink import STEPS, SwapLinks
+from reknit.core.overlay.swapdeaths import SwapDeaths
+from reknit.core.overlay.swaplink import STEPS
 from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
 from reknit.model.event import Event
@@ -57,7 +58,7 @@ class Overlay:
         self._closed = ""
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
-        self.swaps = SwapLinks(
+        self.swaps = SwapDeaths(
             turn,
             links,
             options,
@@ -86,7 +87,7 @@ class Overlay:
 
     def _changing(self) -> str:
         """Why this broker takes part in no swap now: a join, a link that is replaced, or a drain."""
-        return self.search.joining or self.search.reserved or self.unsettled() or self.closed
+        return self.search.joining or self.search.reserved or self.unsettled() or self.closed or self.swaps.holding
 
     def found(self, neighbours: Mapping[str, str]) -> None:
         """Begin with these neighbours: the whole network was checked to be a tree."""
@@ -138,6 +139,9 @@ class Overlay:
             self.turn.effects.append(Reply(request, reply))
         elif self.swaps.involves(peer):
             self.turn.effects.append(Reply(request, f"{self.swaps.locked}; try again when that is over"))
+        elif self.swaps.needs(peer):
+            reply = f"{self.turn.node} still empties a link that one to {peer} has replaced; try again when it has"
+            self.turn.effects.append(Reply(request, reply))
         elif self.search.reserved:
             self.turn.effects.append(Reply(request, self.search.reserved))
         else:
@@ -188,6 +192,8 @@ class Overlay:
         """Leave a link that is no part of the tree any more, without a word to those above."""
         heard = peer in self._left
         self._left.pop(peer, None)
+        if heard:
+            self.swaps.left(peer)
         self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
@@ -207,10 +213,16 @@ class Overlay:
             done = link.empty and not self.swaps.holds(peer) if leaving.whole else link.everything_received
             if leaving.heard and done:
                 yield from self._forget(peer, "left", "")
-            elif self.turn.now >= leaving.give_up_at:
+            elif self.turn.now >= self._give_up_at(peer, leaving):
                 yield from self._forget(
                     peer, "left without an answer", f"{peer} did not answer; left on this side only"
                 )
+
+    def _give_up_at(self, peer: str, leaving: _Leaving) -> float:
+        """For a link that was replaced, a far end that has been away for long will not empty it any more."""
+        away_since = self.links.of[peer].away_since if leaving.whole else None
+        away_until = math.inf if away_since is None else away_since + self.options.absent_s_max
+        return min(leaving.give_up_at, away_until)
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self._leaving.pop(peer)
@@ -275,19 +287,23 @@ class Overlay:
                 above.append(message)
                 continue
             if above:
-                yield Arrived(peer, above, custody, (peer,))
+                yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
                 above = []
             if not self.swaps.stalls(peer, message, custody):
                 yield from self._on_own_message(peer, message, custody)
         if above:
-            yield Arrived(peer, above, custody, (peer,))
+            yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
+        yield from self._go_on()
+
+    def _go_on(self) -> Iterator[OverlayEvent]:
+        """With what need not wait any longer."""
         while freed := self.swaps.unstalled():
             for sender, message, held in freed:
                 yield from self._on_messages(sender, [message], held)
 
     def _is_own(self, peer: str, message: Message) -> bool:
         """Is it for the overlay, or to be handled by its rules?"""
-        return isinstance(message, _OWN) or self.swaps.involves(peer)
+        return isinstance(message, _OWN) or self.swaps.involves(peer) or self.swaps.holds_back(peer)
 
     def _on_steered(self, peer: str, message: Events | Steered, custody: Custody) -> Iterator[OverlayEvent]:
         if self.swaps.involves(peer):
@@ -297,7 +313,9 @@ class Overlay:
         closing = self.swaps.closing.get(peer)
         if closing is not None and isinstance(message, Steered) and message.mode is Mode.FLOOD:
             skip = (peer, closing.goal)
-        yield Arrived(peer, [Events(message.events)], custody, skip)
+        elif isinstance(message, Steered) and message.mode is Mode.FLOOD:
+            skip = (peer, *self.swaps.flooded_by(peer, message.swap))
+        yield Arrived(peer, [Events(message.events)], custody, skip, self.swaps.relays(peer))
 
     def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
         match message:
@@ -315,6 +333,7 @@ class Overlay:
                 pass  # it never was a neighbour
             case Leave() if peer in self._leaving:
                 self._leaving[peer].heard = True
+                self.swaps.left(peer)
                 yield Replayed(peer)
             case Leave() if peer in self.swaps.hidden():
                 self._left[peer] = None
@@ -330,7 +349,7 @@ class Overlay:
 
     def _on_renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
         yield from self._gone(peer, f"{peer} was restarted")
-        self.swaps.renewed(peer, reborn)
+        yield from self.swaps.renewed(peer, reborn)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
             return
@@ -345,12 +364,20 @@ class Overlay:
             yield from self._forget(peer, "left", "")
             return
         if peer in self.swaps.hidden():
-            return  # it is in no tree; the swap goes on or is given up by other words
+            yield from self.swaps.turned_out(peer)
+            return
+        lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
+        yield from self.swaps.turned_out(peer)
+        if peer in self._leaving:  # the swap has gone on without it
+            yield from self._forget(peer, "left", "")
+            return
         self.links.remove(peer, reason)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
         yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
+        if lost:
+            self.joins.want_back(peer, address)
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
         answer = self.search.neighbour_gone(peer, why)
@@ -371,7 +398,7 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [each.give_up_at for each in self._leaving.values() if each.give_up_at < math.inf]
+        times = [at for each in self._leaving.items() if (at := self._give_up_at(*each)) < math.inf]
         others = (self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
         times += [at for at in others if at is not None]
         return min(times, default=None)
@@ -382,9 +409,12 @@ class Overlay:
         yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
-        self.swaps.flush()
         if self._leaving:
             yield from self._finish_leaving()
+        yield from self.swaps.give_up_the_lost()
+        yield from self._go_on()
+        self.swaps.answer_inquiries()
+        self.swaps.flush()
         while self.joins.turned_down:
             yield TurnedDown(self.joins.turned_down.pop())
 
@@ -414,5 +444,5 @@ class Overlay:
     @property
     def at_rest(self) -> bool:
         """No change of the tree is under way here."""
-        idle = not self._leaving and self.search.locked_by is None
+        idle = not self._leaving and self.search.locked_by is None and not self.swaps.holding
         return idle and self.joins.at_rest and self.swaps.current is None and not self.swaps.wishes

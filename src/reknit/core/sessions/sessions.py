@@ -191,6 +191,7 @@ class Sessions:
 
     def unsubscribe(self, each: Unsubscribe) -> None:
         self.departures.take_back(each.client)
+        self.turn.note_deliveries()  # what was kept aside for it came before
         for pattern in each.patterns:
             self.routing.unsubscribe(each.client, pattern)
 

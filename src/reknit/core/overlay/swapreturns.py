@@ -40,13 +40,32 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step
 from reknit.core.turn import Turn
-from reknit.model.event import in_order_of_numbers
-from reknit.wire.messages import Close, Events, Inquire, Mark, Message, Steered, SwapId
+from reknit.model.event import Event, in_order_of_numbers
+from reknit.wire.messages import (
+    Close,
+    Events,
+    Inquire,
+    Leave,
+    LockAck,
+    LockNack,
+    Mark,
+    Message,
+    Moving,
+    Open,
+    Side,
+    Steered,
+    Swap,
+    SwapId,
+    Unlock,
+)
 
 __all__ = ["ENDED_MAX", "SwapReturns"]
 
 ENDED_MAX = 64
 """Swaps that have ended here as goal and are remembered as such; beyond it the oldest go."""
+
+_CLOSING_STEPS = (LockAck, LockNack, Unlock, Side, Swap, Open, Close)
+"""Each stands for all that was sent before it."""
 
 
 @dataclass(slots=True)
@@ -138,12 +157,20 @@ class SwapReturns(SwapStalls):
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
         if super().stalls(peer, message, custody):
             return True
-        passing = isinstance(message, Mark) and message.to != self.turn.node
-        if not self.holds_back(peer) or not (passing or isinstance(message, Events | Steered)):
+        if not self._waits_behind(peer, message):
             return False
         custody.pending += 1
         self._held_back.setdefault(peer, []).append((message, custody))
         return True
+
+    def _waits_behind(self, peer: str, message: Message) -> bool:
+        """Events that are held back, and what stands for all that was sent before it, and must not overtake them."""
+        holds = [hold for hold in self._holds if hold.peer == peer]
+        if isinstance(message, Mark):
+            return bool(holds) and message.to != self.turn.node
+        if isinstance(message, _CLOSING_STEPS):
+            return bool(holds) and all(hold.id != message.id for hold in holds)
+        return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
         return super().unstalled() or self._freed()
@@ -280,14 +307,22 @@ def _third(ended: Ended, peer: str) -> str:
 
 
 def _in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
-    """Events of each source in the order of their numbers, one by one; and then all else."""
-    single: list[tuple[Events | Steered, Custody]] = []
-    rest: list[tuple[Message, Custody]] = []
-    for message, custody in waiting:
-        if isinstance(message, Events):
-            single += [(Events([event]), custody) for event in message.events]
-        elif isinstance(message, Steered):
-            single += [(Steered(message.swap, message.mode, [], [event]), custody) for event in message.events]
-        else:
-            rest.append((message, custody))
-    return [*in_order_of_numbers(single, lambda item: item[0].events[0]), *rest]
+    """Events one by one, those of each source in the order of their numbers; all else stays where it is."""
+    single = [each for item in waiting for each in _one_by_one(*item)]
+    events = [each for each in single if isinstance(each[0], Events | Steered)]
+    in_order = iter(in_order_of_numbers(events, _only_event))
+    return [next(in_order) if isinstance(each[0], Events | Steered) else each for each in single]
+
+
+def _one_by_one(message: Message, custody: Custody) -> list[tuple[Message, Custody]]:
+    if isinstance(message, Events):
+        return [(Events([event]), custody) for event in message.events]
+    if isinstance(message, Steered):
+        return [(Steered(message.swap, message.mode, [], [event]), custody) for event in message.events]
+    return [(message, custody)]
+
+
+def _only_event(item: tuple[Message, Custody]) -> Event:
+    message = item[0]
+    assert isinstance(message, Events | Steered)
+    return message.events[0]

@@ -24,6 +24,14 @@ __all__ = ["Report", "SeedResult", "run_campaign"]
 VIOLATIONS_SHOWN_MAX = 20
 """Of one schedule; one fault often shows many times."""
 
+LAST_STEPS = (
+    *("end at the goal", "emptied", "undone", "lockNack", "unlock"),  # of a swap
+    *("answer", "mark"),  # of a return
+    *("connect at the neighbour", "connectAck at the new"),  # of an add
+    "left",  # of a drain
+)
+"""How the names of those steps begin behind which a broker takes part in a change no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
@@ -70,16 +78,22 @@ def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
 def _changes(records: Iterable[Record]) -> Counter[str]:
     """Which steps of changes were taken, in which part; and in which step a broker was when it crashed."""
     found: Counter[str] = Counter()
-    last: dict[str, str] = {}  # by node that takes part in a change: its last step
+    last: dict[tuple[str, str], str] = {}  # by node that takes part in a change, and its kind: its last step
     for record in records:
         if record.kind is Kind.CHANGE:
-            found[f"step of a {record.detail}"] += 1
-            last[record.node] = record.detail
-            if record.detail.split(": ")[1].startswith(("end", "lockNack", "unlock")):
-                del last[record.node]
-        elif record.kind is Kind.CRASHED and record.node in last:
-            found[f"crash after a {last[record.node]}"] += 1
+            kind, _, step = record.detail.partition(": ")
+            found[f"step of {_a(kind)}: {step}"] += 1
+            last[record.node, kind] = step
+            if step.startswith(LAST_STEPS):
+                del last[record.node, kind]
+        elif record.kind is Kind.CRASHED:
+            for node, kind in [each for each in last if each[0] == record.node]:
+                found[f"crash in {_a(kind)}: after {last.pop((node, kind))}"] += 1
     return found
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def _failure(error: Exception) -> str:

@@ -133,6 +133,8 @@ class Joins:
             self._later(intent, answer.busy)
         else:
             self.links.ask(intent.peer, intent.address, answer.wave)
+            if self.links.asks_alone:
+                self.turn.see(Kind.CHANGE, peer=intent.peer, detail="add: start at the new one")
 
     def on_answered(self, answered: Answered) -> Iterator[str]:
         intent = self.wanted.get(answered.peer)
@@ -203,6 +205,7 @@ class Joins:
     def on_stranger(self, stranger: Stranger) -> Iterator[str]:
         changing = self.search.reserved or self.search.engaged()
         if stranger.hello.alone and not self.links.asks_alone and not changing:
+            self.turn.see(Kind.CHANGE, peer=stranger.hello.name, detail="add: connect at the neighbour")
             yield from self._welcome(stranger)
             return
         if self.search.busy:

@@ -261,6 +261,7 @@ class Overlay:
                 again, new = peer in self.links.of, self.links.asks_alone
                 yield from self._new_links(self.joins.on_answered(event))
                 if new:
+                    self.turn.see(Kind.CHANGE, peer=peer, detail="add: connectAck at the new one")
                     self.history.note(change_name((self.turn.node, self.links.incarnation)), self._added(peer), "new")
                 if again:
                     yield from self._on_renewed(peer, reborn=False)

@@ -41,6 +41,7 @@ from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
+from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
     Events,
@@ -121,6 +122,7 @@ class SwapReturns(SwapStalls):
     def _inquire(self, hold: _Hold, to: str) -> None:
         if hold.via in self.links.of and hold.peer in self.links.of:
             self._holds.append(hold)
+            self.turn.see(Kind.CHANGE, peer=to, detail="return: start at the one that is back")
             self._send(hold.via, Inquire(hold.id, self.turn.node, to, self.links.incarnation))
 
     def _close_anew(self, goal: str, id_: SwapId) -> None:
@@ -206,6 +208,7 @@ class SwapReturns(SwapStalls):
             self._holds = [hold for hold in self._holds if (hold.id, hold.peer) != (inquire.id, inquire.of)]
         custody.pending += 1
         if inquire.to == self.turn.node:
+            self.turn.see(Kind.CHANGE, peer=inquire.of, detail="return: inquire at the other")
             self._inquiries.append((peer, inquire, custody))
         elif inquire.to in self.neighbours():
             self._send(inquire.to, inquire, custody)
@@ -215,6 +218,7 @@ class SwapReturns(SwapStalls):
 
     def _on_mark(self, mark: Mark, custody: Custody) -> None:
         if mark.to == self.turn.node:
+            self.turn.see(Kind.CHANGE, detail="return: mark at the one that is back")
             for hold in self._holds:
                 hold.marked |= hold.id == mark.id and mark.life == self.links.incarnation
             return
@@ -232,6 +236,7 @@ class SwapReturns(SwapStalls):
             if self._still_comes(peer, inquire):
                 self._inquiries.append((peer, inquire, custody))
             else:
+                self.turn.see(Kind.CHANGE, peer=inquire.of, detail="return: answer at the other")
                 self._say(peer, Mark(inquire.id, inquire.of, inquire.life), custody)
 
     def _say(self, peer: str, mark: Mark, custody: Custody) -> None:

@@ -281,6 +281,7 @@ class SwapState:
         if (closing := self.closing.pop(peer, None)) is not None:
             self._taken_up.pop(closing.id, None)
             self.links.changed = True
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: emptied at the {closing.part.value}")
 
     def flush(self) -> None:
         if self.current is not None:

@@ -128,6 +128,7 @@ class Departures:
         [peer] = self.overlay.neighbours()
         self.failed = ""
         self.drain = _Drain(request, peer, of, self.turn.now + self.overlay.options.join_s_max)
+        self.turn.see(Kind.CHANGE, peer=peer, detail="drain: start at the leaver")
         self._ask_if_calm(self.drain)
 
     def _ask_if_calm(self, drain: _Drain) -> None:
@@ -162,6 +163,7 @@ class Departures:
         self._refer(drain, False)
         if drain.phase is not _Phase.WAITING:
             self.send(drain.peer, Draining(False, {}))
+        self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: undone at the leaver")
         self.turn.effects.append(Reply(drain.request, why))
         self.failed, self.drain, self.overlay.closed, self.again = why, None, "", False
 
@@ -185,6 +187,7 @@ class Departures:
 
     def _gone(self, drain: _Drain) -> None:
         drain.phase = _Phase.GONE
+        self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: left at the leaver")
         self.turn.effects.append(Ended())
 
     def left(self) -> dict[str, str] | None:

@@ -149,6 +149,7 @@ class Sessions:
 
     def unlinked(self, peer: str) -> None:
         if self.overlay.is_left_by(peer) and peer in self._guests:
+            self.turn.see(Kind.CHANGE, peer=peer, detail="drain: left at the heir")
             self.overlay.history.end(self._guests.pop(peer))
         self._stays(peer, f"the link to {peer} was removed meanwhile")
         self._forget(peer)

@@ -343,6 +343,7 @@ def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
 
 
+@near(174)  # where nobody else sees it
 @only("tree")
 @plant
 def let_two_searches_pass(patch: Patch) -> None:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from reknit.core.routing.table import client
 from reknit.lab.crowd import Crowd, Needless, needless_copies
 from reknit.lab.population import draw_population
 from reknit.lab.scenarios import NotSettled
@@ -58,6 +59,14 @@ def test_a_copy_is_needless_that_nobody_gets_or_that_has_come_before() -> None:
     assert needless_copies([hop("a", "b"), delivered]) == Needless(0, 0)
     assert needless_copies([hop("a", "b"), hop("b", "c"), delivered]) == Needless(1, size)
     assert needless_copies([hop("a", "b"), hop("c", "b"), delivered]) == Needless(1, size)
+
+
+def test_all_subscriptions_of_a_client_are_there_however_many() -> None:
+    many = Crowd(draw_population(4, 600, 1000, random.Random(1)), "subscription-forwarding", "1")
+    for name, home in many.homes.items():
+        broker = many.cluster.nodes[home].broker
+        assert broker is not None
+        assert len(list(broker.routing.table.of(client(name)))) == 600
 
 
 def test_what_is_refused_is_no_measurement() -> None:

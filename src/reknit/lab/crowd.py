@@ -31,6 +31,8 @@ __all__ = ["Crowd", "Heard", "Needless", "needless_copies"]
 
 COMING_S = 0.2
 """Between two clients that come: what one wants has been told to nearly all before the next comes."""
+COMING_MAX = 256
+"""Subscriptions that come at once: all brokers meet them while what was read of them is still at hand."""
 SETTLE_S_MAX = 600.0
 STEP_S = 0.001
 
@@ -82,8 +84,11 @@ class Crowd:
     def _come(self, client: str) -> None:
         kinds = self.population.kinds
         patterns = [pattern_of(kind, kinds) for kind in self.population.wants[client]]
-        self.cluster.attach(self.homes[client], client, patterns)
+        self.cluster.attach(self.homes[client], client, patterns[:COMING_MAX])
         self.run(COMING_S)
+        for start in range(COMING_MAX, len(patterns), COMING_MAX):
+            self.cluster.subscribe(self.homes[client], client, *patterns[start : start + COMING_MAX])
+            self.run(COMING_S)
 
     def _moved(self, client: str, _: str, broker: str) -> None:
         self.homes[client] = broker

@@ -53,7 +53,7 @@ from reknit.core.overlay.events import (
     Unlinked,
 )
 from reknit.core.overlay.overlay import Overlay
-from reknit.core.overlay.replacing import CHANGE_MESSAGES, REPLACEMENTS, Replacing
+from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
@@ -63,7 +63,7 @@ from reknit.core.turn import Turn
 from reknit.core.view import view
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Moving, Snapshot, Unsub
+from reknit.wire.messages import ChangeMessage, Events, Message, Moving, Snapshot, Unsub
 
 __all__ = ["Broker", "BrokerOptions"]
 
@@ -356,7 +356,7 @@ class Broker:
                 self._take(event, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
-        elif isinstance(message, CHANGE_MESSAGES):
+        elif isinstance(message, ChangeMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
             self._on_message_from_outside(peer, message)

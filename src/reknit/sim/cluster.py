@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reknit.core.broker import Broker, BrokerOptions
@@ -90,6 +90,7 @@ class Cluster:
         self.replies: dict[int, str] = {}
         self.clients = Clients(self.kernel, random.Random(f"{seed}/clients"), self.records, self.give)
         self.nodes: dict[str, Node] = {}
+        self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
         self._requests = 0
@@ -170,6 +171,8 @@ class Cluster:
     def _perform(self, name: str, effect: Effect) -> None:
         match effect:
             case Send(conn=conn, frame=frame):
+                if self.sent is not None:
+                    self.sent(name, self.network.other_end(conn), frame)
                 self.network.send(conn, frame)
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:

@@ -115,6 +115,10 @@ class Network:
             del self._ends[conn]
             self._tell_lost(end.peer, f"closed by {end.node}", end)
 
+    def other_end(self, conn: int) -> str:
+        """Who is at the other end of a connection; empty if it is gone."""
+        return self._ends[conn].other if conn in self._ends else ""
+
     # --- what goes wrong
 
     def crash(self, node: str) -> None:

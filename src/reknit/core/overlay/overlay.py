@@ -14,7 +14,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
@@ -42,6 +42,7 @@ class _Leaving:
     whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
 
 
+_Shown: TypeAlias = tuple[dict[str, Any] | None, list[dict[str, Any]]]
 _OWN = (Leave, Resent, Seek, Sought, Release, Steered, *STEPS)
 
 
@@ -52,6 +53,7 @@ class Overlay:
         self.options = options
         self.keeps: Callable[[str], bool] = lambda _: False  # whether a change needs what this neighbour wanted
         self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
+        self.replaced: Callable[[], _Shown] = lambda: (None, [])  # replacements under way, and those that wait
         self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
         self._closed = ""
@@ -409,7 +411,9 @@ class Overlay:
             for wish in self.swaps.wishes
             if self.swaps.current is None or self.swaps.current.wish is not wish
         ]
-        return {"under_way": self.swaps.under_way(), "waiting": waiting, "history": self.history.shown()}
+        under_way, later = self.replaced()
+        now = self.swaps.under_way() or under_way
+        return {"under_way": now, "waiting": [*waiting, *later], "history": self.history.shown()}
 
     @property
     def at_rest(self) -> bool:

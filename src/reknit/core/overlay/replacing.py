@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import get_args
 
 from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
 from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
@@ -37,15 +36,12 @@ from reknit.wire.messages import (
     Commit,
     Done,
     Flush,
-    Message,
     Prepare,
     Prepared,
     Rec,
 )
 
-__all__ = ["CHANGE_MESSAGES", "REPLACEMENTS", "Replacing"]
-
-CHANGE_MESSAGES: tuple[type, ...] = get_args(ChangeMessage)
+__all__ = ["REPLACEMENTS", "Replacing"]
 
 REPLACEMENTS: tuple[type, ...] = (Replace, LinkVanished, LinkAppeared, Substitute)
 """The inputs that are handled here."""
@@ -87,13 +83,14 @@ class Replacing:
         )
         overlay.keeps = self.walk.keeps
         overlay.unsettled = self.unsettled
+        overlay.replaced = lambda: (self.walk.under_way(), self.walk.waiting())
 
     def _make_strategies(self) -> dict[str, Strategy]:
         hands = Hands(
             self.turn,
             self.tables,
             self.options,
-            self._send,
+            lambda peer, message: self.walk.send(peer, message),
             self.overlay.neighbours,
             self.new_links.awaits,
             self.new_links.activate,
@@ -153,7 +150,8 @@ class Replacing:
 
     # --- what others say
 
-    def receive(self, peer: str, message: Message) -> Iterator[OverlayEvent]:
+    def receive(self, peer: str, message: ChangeMessage) -> Iterator[OverlayEvent]:
+        self.walk.see(peer, message)
         match message:
             case Prepare():
                 yield from self.walk.on_prepare(peer, message)
@@ -169,7 +167,7 @@ class Replacing:
             case _:
                 for name, strategy in self.strategies.items():
                     if not self.refusal(name):
-                        yield from strategy.receive(peer, message)  # type: ignore[arg-type]
+                        yield from strategy.receive(peer, message)
 
     def admitted(self, peer: str, patterns: list[Pattern]) -> list[Pattern]:
         """Of what a neighbour unsubscribes from, that which is to be heeded."""
@@ -225,10 +223,6 @@ class Replacing:
                 strategy.met(peer)
             if self.tables is not None:
                 self.tables.drop(peer, together=False)
-
-    def _send(self, peer: str, message: Message) -> None:
-        if (link := self.links.of.get(peer)) is not None and not link.leaving:
-            link.send(message)
 
     # --- times
 

@@ -18,47 +18,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from reknit.core.io import Replace, Reply
 from reknit.core.links.links import Links
 from reknit.core.overlay.change import Place, fault, make_change
 from reknit.core.overlay.events import OverlayEvent
+from reknit.core.overlay.history import deed_of
 from reknit.core.overlay.new_link import NewLinks
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.strategy import Strategy
+from reknit.core.overlay.walked import Asked, Lock, id_of, place_of, shown_lock, shown_wish
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
-from reknit.wire.messages import Abort, Change, Done, Message, Prepare, Prepared
+from reknit.wire.messages import Abort, Change, ChangeMessage, Done, Prepare, Prepared
 
 __all__ = ["Walk"]
-
-
-@dataclass(slots=True)
-class _Lock:
-    """This broker is taken by a change."""
-
-    prepare: Prepare
-    place: Place
-    expires: float
-    gone: bool = False  # the old link is gone here: there is no way back but another change
-    address: str = ""  # of the other end of the old link
-
-    @property
-    def change(self) -> Change:
-        return self.place.change
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A change that an operator wants."""
-
-    wish: Replace
-    begun: float
-    try_at: float
-    tries: int = 0
-    id: str = ""  # of the attempt under way
 
 
 class Walk:
@@ -86,9 +62,10 @@ class Walk:
         self.strategies = strategies
         self.refusal = refusal
         self.drop = drop
+        self.history = overlay.history
         self.lost: dict[str, None] = {}  # neighbours whose links have vanished, and nothing has come instead
-        self._lock: _Lock | None = None
-        self._asked: list[_Asked] = []
+        self._lock: Lock | None = None
+        self._asked: list[Asked] = []
         self._count = 0
 
     # --- the first broker
@@ -97,7 +74,7 @@ class Walk:
         if why := self._fault(wish):
             self.turn.effects.append(Reply(wish.request, why))
             return
-        asked = _Asked(wish, self.turn.now, self.turn.now)
+        asked = Asked(wish, self.turn.now, self.turn.now)
         self._asked.append(asked)
         yield from self._try(asked)
 
@@ -110,7 +87,7 @@ class Walk:
             return f"the address of {wish.tail[0]} is needed"
         return ""
 
-    def _try(self, asked: _Asked) -> Iterator[OverlayEvent]:
+    def _try(self, asked: Asked) -> Iterator[OverlayEvent]:
         self._count += 1
         asked.tries += 1
         asked.id = f"{self.source}:{self._count}"
@@ -126,7 +103,8 @@ class Walk:
         asked = next((each for each in self._asked if each.id == id_), None)
         if asked is None:
             return
-        asked.id = ""
+        asked.id, asked.last = "", error
+        self.history.waits(id_, error)
         if retry and self.turn.now - asked.begun <= self.options.join_s_max:
             longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(asked.tries + 1, 16))
             asked.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
@@ -135,9 +113,21 @@ class Walk:
         self.turn.tell(Kind.REFUSED, peer=asked.wish.tail[0], detail=why)
         self._answer(asked, why)
 
-    def _answer(self, asked: _Asked, error: str) -> None:
+    def _answer(self, asked: Asked, error: str) -> None:
         self._asked.remove(asked)
-        self.turn.effects.append(Reply(asked.wish.request, error))
+        self.history.end(asked.change, error)
+        self.turn.effects.append(Reply(asked.wish.request, error, asked.change))
+
+    def _enter(self, place: Place) -> None:
+        """Into the history. Of several attempts, the last counts."""
+        id_, deed = place.change.id, deed_of(place.change)
+        asked = next((each for each in self._asked if each.id == id_), None)
+        if asked is None:
+            self.history.begin(id_, deed, place.part)
+            return
+        self.history.forget(asked.change)
+        asked.change = id_
+        self.history.begin(id_, deed, place.part, asked.wish.of, asked.begun)
 
     # --- along the path
 
@@ -147,7 +137,8 @@ class Walk:
             return busy, True
         if why := self._misfit(prepare, place):
             return why, False
-        self._lock = _Lock(prepare, place, self.turn.now + self.options.lease_s)
+        self._lock = Lock(prepare, place, self.turn.now + self.options.lease_s, self.turn.now)
+        self._enter(place)
         self.overlay.search.reserved = f"{self.turn.node} takes part in a change that {place.change.path[0]} began"
         if place.old_peer in self.links.of:
             self._lock.address = self.links.of[place.old_peer].address
@@ -228,7 +219,7 @@ class Walk:
             self.new_links.stop_asking(peer)
             self._back_out(lock, reason, retry)
 
-    def _back_out(self, lock: _Lock, error: str, retry: bool) -> None:
+    def _back_out(self, lock: Lock, error: str, retry: bool) -> None:
         """Nothing has changed, and nothing will: tell those before. The far end has to say so over the new link."""
         self._release(and_drop=not lock.place.is_far)
         if lock.place.is_first:
@@ -236,7 +227,7 @@ class Walk:
         else:
             self._send(lock.place.before, Prepared(lock.change.id, error, retry))
 
-    def _abort(self, lock: _Lock, error: str, retry: bool) -> None:
+    def _abort(self, lock: Lock, error: str, retry: bool) -> None:
         """The same, and tell those behind as well."""
         if not lock.place.is_last:
             self._send(lock.place.behind, Abort(lock.change.id))
@@ -255,7 +246,7 @@ class Walk:
         lock = self._lock
         return lock is not None and lock.place.old_peer == peer and self.strategies[lock.change.strategy].keeps
 
-    def _commit(self, lock: _Lock) -> Iterator[OverlayEvent]:
+    def _commit(self, lock: Lock) -> Iterator[OverlayEvent]:
         if lock.prepare.vanished:
             lock.gone = True
             yield from self._begin(lock)
@@ -286,7 +277,7 @@ class Walk:
         else:
             self._undo(lock, f"{peer} did not answer when its link was to be left")
 
-    def _begin(self, lock: _Lock) -> Iterator[OverlayEvent]:
+    def _begin(self, lock: Lock) -> Iterator[OverlayEvent]:
         self.lost.pop(lock.place.old_peer, None)
         lock.expires = self.turn.now + self.options.lease_s
         yield from self.strategies[lock.change.strategy].begin(lock.place)
@@ -306,9 +297,11 @@ class Walk:
                 self._send(lock.place.before, done)
             self._end(lock)
 
-    def _end(self, lock: _Lock) -> None:
+    def _end(self, lock: Lock) -> None:
         if lock.place.at > lock.change.near and not lock.place.is_last:
             self._send(lock.place.behind, Done(lock.change.id))
+        self.history.end(lock.change.id)
+        self._see(lock.place, "", "end")
         self._release()
         for asked in [each for each in self._asked if each.id == lock.change.id]:
             self._answer(asked, "")
@@ -317,16 +310,41 @@ class Walk:
         """``and_drop``: a new link that has not become one is not needed any more."""
         lock, self._lock = self._lock, None
         self.overlay.search.reserved = ""
+        if lock is not None and not lock.place.is_first and self.history.is_open(lock.change.id):
+            self.history.forget(lock.change.id)  # given up, which is for the first to tell
         if lock is not None and and_drop and (peer := lock.place.new_peer):
             self.new_links.stop_asking(peer)
             self.drop(peer, "the change is over")
 
-    def _lock_for(self, id_: str) -> _Lock | None:
+    def _lock_for(self, id_: str) -> Lock | None:
         return self._lock if self._lock is not None and self._lock.change.id == id_ else None
 
-    def _send(self, peer: str, message: Message) -> None:
+    def send(self, peer: str, message: ChangeMessage) -> None:
+        """To a neighbour, or over the new link; nothing happens if there is neither."""
         if (link := self.links.of.get(peer)) is not None and not link.leaving:
-            link.send(message)
+            self.history.sent(id_of(message), link.send(message))
+
+    _send = send
+
+    # --- looking in
+
+    def under_way(self) -> dict[str, Any] | None:
+        """The change that this broker takes part in now, for operators."""
+        return None if self._lock is None else shown_lock(self._lock)
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """What this broker was asked for, and will try again."""
+        return [shown_wish(asked) for asked in self._asked if not asked.id]
+
+    def _see(self, place: Place, peer: str, what: str) -> None:
+        self.turn.see(Kind.CHANGE, peer=peer, detail=f"{place.change.strategy}: {what} at the {place.part}")
+
+    def see(self, peer: str, message: ChangeMessage) -> None:
+        """For the trace: what came, in which part of the change."""
+        lock = self._lock_for(id_of(message))
+        place = place_of(message, self.turn.node) or (lock.place if lock is not None else None)
+        if place is not None:
+            self._see(place, peer, type(message).__name__)
 
     # --- times
 
@@ -340,16 +358,18 @@ class Walk:
         for asked in [each for each in self._asked if not each.id and self.turn.now >= each.try_at]:
             yield from self._try(asked)
 
-    def _expire(self, lock: _Lock) -> None:
+    def _expire(self, lock: Lock) -> None:
         if not lock.gone:
             self._back_out(lock, f"{self.turn.node} was locked for too long", retry=True)
             return
         self._undo(lock, f"begun, but not known to be over after {self.options.lease_s:g} s")
 
-    def _undo(self, lock: _Lock, error: str) -> None:
+    def _undo(self, lock: Lock, error: str) -> None:
         """Perhaps nothing has come in place of the old link. A search will tell."""
         if not lock.place.is_last:
             self._send(lock.place.behind, Abort(lock.change.id))
+        self.history.end(lock.change.id, error)
+        self._see(lock.place, "", "end, not known to be whole,")
         self._release()
         if lock.place.old_peer:
             self.overlay.joins.want_back(lock.place.old_peer, lock.address)

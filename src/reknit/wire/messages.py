@@ -14,11 +14,14 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._repair import Apart, Around, RepairMessage
 
 __all__ = [
     "LASTING",
     "Abort",
     "Ack",
+    "Apart",
+    "Around",
     "Ask",
     "AskHeld",
     "Change",
@@ -52,6 +55,7 @@ __all__ = [
     "Rec",
     "Refuse",
     "Release",
+    "RepairMessage",
     "Resent",
     "Rest",
     "Seated",
@@ -363,6 +367,7 @@ Message: TypeAlias = (
     | Resent
     | ChangeMessage
     | Moving
+    | RepairMessage
 )
 
 LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
@@ -23,6 +25,7 @@ from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed
 from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEvent, Replayed, TurnedDown, Unlinked
 from reknit.core.overlay.history import ADD, SWAP, Deed, History, change_name
 from reknit.core.overlay.join import Joins
+from reknit.core.overlay.notes import read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import STEPS, SwapLinks
 from reknit.core.overlay.wave import Search
@@ -53,6 +56,7 @@ class Overlay:
         self.options = options
         self.keeps: Callable[[str], bool] = lambda _: False  # whether a change needs what this neighbour wanted
         self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
+        self.parted: Callable[[], dict[str, str]] = dict  # left for a change that is not known to be over
         self.replaced: Callable[[], _Shown] = lambda: (None, [])  # replacements under way, and those that wait
         self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
@@ -71,6 +75,9 @@ class Overlay:
         )
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
+        self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
+        self._back: dict[str, str] = {}
+        self.around: dict[str, dict[str, str]] = {}  # by neighbour: its others, as far as it has told
 
     @property
     def closed(self) -> str:
@@ -100,6 +107,8 @@ class Overlay:
             self.links.add(peer, closing.address, quiet=True)
             self._close_when_empty(peer)
         self.swaps.take_up()
+        for peer, address in self._back.items():
+            self.want_back(peer, address)
 
     def link(self, peer: str) -> Link | None:
         """The link to a neighbour in the tree, so not to one that is being left, or does not belong to it yet."""
@@ -119,6 +128,21 @@ class Overlay:
             swap.triangle.forward(event, hop, sender, custody)
         elif (link := self.link(hop)) is not None and link.send_event(event, custody) and self.turn.observing:
             self.turn.forwarded(event, hop)
+
+    # --- what the next life has to know
+
+    def notes(self) -> str:
+        back = self.joins.once() | self.parted()
+        swaps, lost = read_notes(self.swaps.notes()), self.links.given_up
+        return write_notes(structs.replace(swaps, lost=lost, back=back, around=self.around))
+
+    def recall(self, text: str) -> None:
+        """Take up what the life before has left; ``found`` then goes on with it."""
+        self.swaps.recall(text)
+        notes = read_notes(text)
+        self.links.given_up = dict(notes.lost)
+        self.around = dict(notes.around)
+        self._back = dict(notes.back)
 
     # --- commands
 
@@ -149,12 +173,19 @@ class Overlay:
         """Leave a neighbour because of a change; ``Left`` will say when it is done."""
         yield from self._leave(peer, [], heard=False)
 
-    def cut(self, peer: str, reason: str, keep: bool) -> Iterator[OverlayEvent]:
-        """The link is gone as it is: nothing can be said over it any more, and what is under way is lost."""
+    def cut(self, peer: str, reason: str, keep: bool, lost: bool = False) -> Iterator[OverlayEvent]:
+        """The link is gone as it is: nothing can be said over it any more, and what is under way is lost.
+
+        ``lost``: the other end may not know. Whatever it holds, there is no link; it has to ask for one.
+        """
         if peer in self.links.of:
             leaving = self._leaving.pop(peer, None)
             self.turn.effects.extend(Reply(request) for request in (leaving.requests if leaving else ()))
-            self.links.remove(peer, reason)
+            if lost:
+                self.links.give_up(peer, reason)
+                self.turn.tell(Kind.LINK_LOST, peer=peer, detail=reason)
+            else:
+                self.links.remove(peer, reason)
             self.swaps.closed(peer)
             self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
             yield Unlinked(peer, keep)
@@ -256,7 +287,9 @@ class Overlay:
                     yield from self._on_renewed(peer, reborn=False)
             case TurnedAway(peer=peer, refusal=refusal):
                 if refusal.stranger and peer in self.links.of:
+                    address = self.links.of[peer].address if refusal.retry else ""
                     yield from self._turned_out(peer, refusal.reason)
+                    self.want_back(peer, address)
                 self.joins.on_turned_away(event)
 
     def _is_outside(self, event: LinkEvent) -> bool:

@@ -26,6 +26,8 @@ class Lock:
     since: float
     gone: bool = False  # the old link is gone here: there is no way back but another change
     address: str = ""  # of the other end of the old link
+    left: bool = False  # at the first: both ends have let go of it
+    flushed: bool = False  # at the first: what the other end has said because of that has been heard along the path
 
     @property
     def change(self) -> Change:
@@ -34,7 +36,7 @@ class Lock:
 
 @dataclass(slots=True)
 class Asked:
-    """A change that an operator wants."""
+    """A change that an operator wants, or a repair: then the neighbour that was lost is ``lost``."""
 
     wish: Replace
     begun: float
@@ -43,6 +45,7 @@ class Asked:
     id: str = ""  # of the attempt under way
     last: str = ""  # why it is not tried right now
     change: str = ""  # the last attempt, as the history has it
+    lost: str = ""
 
 
 def shown_lock(lock: Lock) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class GlobalTable(Routing):
     def forget(self, neighbour: str) -> None:
         self._told.pop(neighbour, None)
         self._paused.pop(neighbour, None)
+        self.beside = ""  # that was for what came last; what is gone yields to nobody
         self.replace(neighbour, [])
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:

@@ -599,7 +599,12 @@ def tell_nobody_of_the_neighbours(patch: Patch) -> None:
 @plant
 def take_back_whom_one_has_given_up(patch: Patch) -> None:
     """The lost one is back, and still holds us for its neighbour."""
-    patch.setattr(Links, "give_up", Links.remove)
+
+    def give_up(self: Links, peer: str, reason: str) -> None:
+        self.remove(peer, reason)
+        del self._former[peer]
+
+    patch.setattr(Links, "give_up", give_up)
 
 
 @plant

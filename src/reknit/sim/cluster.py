@@ -136,6 +136,11 @@ class Cluster:
         self.nodes[name].lost = True
         self.crash(name)
 
+    def find_again(self, name: str) -> None:
+        """Who was lost comes back after all."""
+        self.nodes[name].lost = False
+        self.start(name)
+
     def can_spare(self, name: str) -> bool:
         """Its neighbours live, and each knows of all others; what nobody was told, nobody can repair."""
         broker = self.nodes[name].broker

@@ -143,7 +143,7 @@ def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
     losses = rng.randint(0, 2)
     faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
     # A swap is carried through, so one who is given up in the midst of it would be waited for: not both at once.
-    fields = {"drains": 0, "swaps_per_s": 0.0, "lost_s": rng.choice((2.0, 5.0))}
+    fields = {"drains": 0, "swaps_per_s": 0.0, "lost_s": rng.choice((0.5, 2.0, 5.0))}
     return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, **fields)
 
 
@@ -215,6 +215,8 @@ class _Run:
         still = faults == FaultOptions() and not (churn_per_s or links_per_s or swaps_per_s or replaces_per_s)
         span = 1.0 if still else self.plan.round_s
         self.quiet = False
+        for name in [name for name, node in self.cluster.nodes.items() if node.lost and not still]:
+            self.cluster.kernel.after(self.rng.uniform(0, span), self._find_again, name)
         hand = Faults(self.cluster, faults, self.rng, self.faults)
         hand.schedule(span)
         self._spread(self.plan.publish_per_s * span, span, self._publish)
@@ -258,6 +260,13 @@ class _Run:
             for (home, client), patterns in self.wants.items():
                 if home == broker:
                     self.cluster.attach(broker, client, patterns)
+
+    def _find_again(self, name: str) -> None:
+        """Who was lost for good in the round before is back after all, with all that it remembers."""
+        if self.rng.random() < 0.7:
+            self.cluster.find_again(name)
+            self.faults["lost broker is back"] = self.faults.get("lost broker is back", 0) + 1
+            self._give_clients([name])
 
     def _heir(self, broker: str) -> str:
         while self.cluster.nodes[broker].gone:

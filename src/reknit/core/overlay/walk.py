@@ -284,6 +284,7 @@ class Walk:
         return lock is not None and lock.place.old_peer == peer and self.strategies[lock.change.strategy].keeps
 
     def _commit(self, lock: Lock) -> Iterator[OverlayEvent]:
+        lock.committed = True
         if lock.prepare.vanished:
             yield from self._cut(lock)
             yield from self._begin(lock)
@@ -295,7 +296,6 @@ class Walk:
         lock.gone, peer, strategy = True, lock.place.old_peer, self.strategies[lock.change.strategy]
         if peer in self.links.of:
             yield from self.overlay.cut(peer, "out of reach, and replaced", strategy.keeps, lost=True)
-            strategy.lost(lock.change.id, peer)
 
     def unlinked(self, peer: str) -> None:
         """A neighbour is gone: the other end of the old link, as it should be; or one that the path leads over."""
@@ -303,12 +303,14 @@ class Walk:
         if lock is None:
             return
         if peer == lock.place.old_peer:
+            self.strategies[lock.change.strategy].lost(lock.change.id, peer)  # what it wanted is not kept for ever
+        if peer == lock.place.old_peer and lock.place.is_first and not lock.committed:
+            self._abort(lock, f"{self.turn.node} has lost {peer} before its link was replaced", retry=False)
+        elif peer == lock.place.old_peer:
             lock.gone = True
             lock.expires = self.turn.now + self.options.lease_s
-            if lock.place.is_last:
-                self.strategies[lock.change.strategy].lost(lock.change.id, peer)
-                if self.flushes:
-                    self._send(lock.place.before, Flush(lock.change))
+            if lock.place.is_last and self.flushes:
+                self._send(lock.place.before, Flush(lock.change))
         elif not lock.gone and peer in (lock.place.before, lock.place.behind):
             self._abort(lock, f"{self.turn.node} has lost {peer}, over which the path led", retry=False)
 
@@ -317,7 +319,6 @@ class Walk:
         lock = self._lock
         if lock is None or not lock.gone or not lock.place.is_first or peer != lock.place.old_peer:
             return
-        self.strategies[lock.change.strategy].lost(lock.change.id, peer)
         lock.left = True
         if heard and (lock.flushed or not self.flushes):
             yield from self._begin(lock)

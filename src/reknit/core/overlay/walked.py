@@ -26,6 +26,7 @@ class Lock:
     since: float
     gone: bool = False  # the old link is gone here: there is no way back but another change
     address: str = ""  # of the other end of the old link
+    committed: bool = False  # at the first: all have agreed
     left: bool = False  # at the first: both ends have let go of it
     flushed: bool = False  # at the first: what the other end has said because of that has been heard along the path
 

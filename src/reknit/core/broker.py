@@ -335,7 +335,7 @@ class Broker:
                     self.gate.expect(by)
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
-                self.overlay.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
+                self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
                 self._tell(new) if tell else self.routing.resume(new)

@@ -44,8 +44,8 @@ __all__ = ["Outcome", "Plan", "draw", "judge", "run", "run_seed"]
 LIVENESS_S_MAX = 120.0
 """Virtual seconds within which a healed network must come to rest."""
 
-STEPS_MAX = 30_000
-"""Inputs that all brokers of one schedule handle together; a sound one needs some thousand."""
+STEPS_MAX = 60_000
+"""Inputs that all brokers of one schedule handle together; a sound one needs some thousand, with many newcomers 30."""
 
 TAKE_S_MAX = 0.3
 """Where sessions move, how long an event waits in one for its client at most."""

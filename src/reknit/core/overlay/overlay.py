@@ -32,7 +32,7 @@ from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
+from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
 
@@ -198,10 +198,6 @@ class Overlay:
         else:
             yield from self.swaps.want(middle, goal, request, of)
 
-    def take_sides(self, one: list[Entry], rest: list[Entry]) -> None:
-        """The answer to ``SidesWanted``."""
-        self.swaps.take_sides(one, rest)
-
     def heard(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` has told all that it wants."""
         yield from self.swaps.heard(peer)
@@ -282,7 +278,9 @@ class Overlay:
                 again, new = peer in self.links.of, self.links.asks_alone
                 yield from self._new_links(self.joins.on_answered(event))
                 if new:
-                    self.history.note(change_name((self.turn.node, self.links.incarnation)), self._added(peer), "new")
+                    self.history.note(
+                        change_name((self.turn.node, self.links.incarnation)), Deed(ADD, (self.turn.node, peer)), "new"
+                    )
                 if again:
                     yield from self._on_renewed(peer, reborn=False)
             case TurnedAway(peer=peer, refusal=refusal):
@@ -395,9 +393,6 @@ class Overlay:
     def _new_links(self, peers: Iterator[str]) -> Iterator[OverlayEvent]:
         for peer in peers:
             yield Linked(peer, again=False)
-
-    def _added(self, peer: str) -> Deed:
-        return Deed(ADD, (self.turn.node, peer))
 
     def _send_if_linked(self, peer: str, message: Message) -> None:
         if (link := self.links.of.get(peer)) is not None:

@@ -83,7 +83,10 @@ three = two + '[[broker]]\nname = "z"\n'
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("colour = 1", "top level: unknown key 'colour'; allowed: bounds, broker, link, mqtt, network, options, trace"),
+        (
+            "colour = 1",
+            "top level: unknown key 'colour'; allowed: bounds, broker, link, .*, options, standby, trace",
+        ),
         ("[network]\nbrokrs = 2", "network: unknown key 'brokrs'; allowed: brokers, host, mqtt_base_port, seed, shape"),
         ('[network]\nshape = "ring"', "network.shape: .*'ring'; allowed: line, random, star"),
         ("[network]\nbrokers = 0", "network.brokers: Expected `int` >= 1"),

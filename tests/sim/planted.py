@@ -22,8 +22,10 @@ from reknit.core.overlay.causal import Stamps
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.swaplink import SwapLinks
 from reknit.core.overlay.triangle import Triangle
+from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
 from reknit.core.routing import announcements
 from reknit.core.routing.announcements import Covering
@@ -502,7 +504,7 @@ def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(617)
+@near(41)
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
@@ -584,3 +586,57 @@ def swallow_what_is_published_while_a_broker_is_drained(patch: Patch) -> None:
             original(self, event, hop, sender, custody)
 
     patch.setattr(Overlay, "forward", forward)
+
+
+# --- what is lost for good
+
+
+@only("whole")
+@near(75)
+@plant
+def tell_nobody_of_the_neighbours(patch: Patch) -> None:
+    patch.setattr(Repair, "_tell_around", lambda self, tree: None)
+
+
+@near(51)
+@plant
+def take_back_whom_one_has_given_up(patch: Patch) -> None:
+    """The lost one is back, and still holds us for its neighbour."""
+
+    def give_up(self: Links, peer: str, reason: str) -> None:
+        self.remove(peer, reason)
+        del self._former[peer]
+
+    patch.setattr(Links, "give_up", give_up)
+
+
+@near(511)
+@plant
+def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
+    """A link that was made for a change that came to nothing is still there when its other end asks to be joined."""
+    original = Links._caller_greets
+
+    def greets(self: Links, conn: int, connection: Any, hello: Any) -> Any:
+        if hello.wave is not None and hello.wave[1] and hello.name in self.of and self.of[hello.name].tentative:
+            hello = msgspec.structs.replace(hello, wave=None)
+        yield from original(self, conn, connection, hello)
+
+    patch.setattr(Links, "_caller_greets", greets)
+
+
+@near(299)
+@plant
+def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
+    """A second change brings back a link before the first has made up for its removal."""
+    patch.setattr(Walk, "_following", lambda self: "")
+
+
+@near(651)
+@plant
+def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
+    original = Walk.__init__
+
+    def init(self: Walk, *args: Any, flushes: bool) -> None:
+        original(self, *args, flushes=False)
+
+    patch.setattr(Walk, "__init__", init)

@@ -193,12 +193,13 @@ def _neighbours(own: str, neighbours: dict[str, str]) -> dict[str, str]:
 def _settings(file: BrokerFile, text: str, trace: str) -> Settings:
     import msgspec
 
-    from reknit.live.config import Settings, TraceSection, parse_settings
+    from reknit.live.config import Settings, TraceSection, parse_settings, with_standby
 
+    options = with_standby(file.options, file.standby)
     chosen = (
         parse_settings(text)
         if text
-        else Settings(options=file.options, mqtt=file.mqtt, trace=file.trace, bounds=file.bounds)
+        else Settings(options=options, mqtt=file.mqtt, trace=file.trace, bounds=file.bounds)
     )
     return msgspec.structs.replace(chosen, trace=TraceSection(directory=trace)) if trace else chosen
 

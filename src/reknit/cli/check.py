@@ -43,9 +43,10 @@ def check(
     """Run the brokers in the simulator under random schedules, and let the checkers judge the traces.
 
     Each schedule draws a network, a routing strategy, a workload and faults from its seed: brokers crash, pause and are
-    cut off; connections break; datagrams get lost, doubled and overtake each other; links come and go. Then all faults
-    are healed and all must come to rest. Exit code 1 if anything was lost, doubled, unwanted or out of order, if a
-    table is not ideal, or if the overlay was not a tree.
+    cut off; connections break; datagrams get lost, doubled and overtake each other; links come and go, are swapped and
+    replaced; brokers and links are lost for good. Then all other faults are healed and all must come to rest. Exit code
+    1 if anything was lost, doubled, unwanted or out of order, if a table is not ideal, or if the overlay was not a tree
+    or has fallen apart.
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
     crashes; with --focus crashes they do that too.
@@ -209,6 +210,10 @@ def _print_plan(outcome: Outcome) -> None:
     typer.echo(
         f"  clients: {plan.clients_per_broker} at each broker, {plan.publish_per_s:g} events/s, "
         f"{plan.churn_per_s:g} changes of subscriptions/s, {plan.links_per_s:g} of links/s"
+    )
+    repaired = f"given up after {plan.lost_s:g} s" if plan.lost_s else "waited for"
+    typer.echo(
+        f"  the tree: {plan.swaps_per_s:g} swaps/s, {plan.replaces_per_s:g} replacements/s; who is away is {repaired}"
     )
     typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:g} s")
     typer.echo(f"  faults: {happened or 'none'}")

@@ -53,7 +53,7 @@ from reknit.core.overlay.events import (
     Unlinked,
 )
 from reknit.core.overlay.overlay import Overlay
-from reknit.core.overlay.replacing import CHANGE_MESSAGES, REPLACEMENTS, Replacing
+from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
@@ -63,7 +63,7 @@ from reknit.core.turn import Turn
 from reknit.core.view import view
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Moving, Snapshot, Unsub
+from reknit.wire.messages import ChangeMessage, Events, Message, Moving, RepairMessage, Snapshot, Unsub
 
 __all__ = ["Broker", "BrokerOptions"]
 
@@ -104,10 +104,10 @@ class Broker:
         self.turn = Turn(name, options.observe)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
-        self.overlay.swaps.recall(notes)
+        self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        times = (options.changes, options.overlay)
+        times = (options.changes, options.overlay, options.repair)
         self.replacing = Replacing(
             self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
         )
@@ -179,6 +179,7 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
+        self.replacing.end_of_turn()
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
@@ -189,7 +190,7 @@ class Broker:
         expected = dict.fromkeys([*self.gate.missing, *self.gate.late], "") | self.overlay.joins.configured()
         wanted = {name: at for name, at in expected.items() if name not in self.links.of}
         left = self.sessions.departures.left()
-        return Remember(neighbours | (left or {}), wanted, self.overlay.swaps.notes(), left is not None)
+        return Remember(neighbours | (left or {}), wanted, self.overlay.notes(), left is not None)
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""
@@ -334,7 +335,7 @@ class Broker:
                     self.gate.expect(by)
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
-                self.overlay.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
+                self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
                 self._tell(new) if tell else self.routing.resume(new)
@@ -356,7 +357,7 @@ class Broker:
                 self._take(event, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
-        elif isinstance(message, CHANGE_MESSAGES):
+        elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
             self._on_message_from_outside(peer, message)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from reknit.core.links.options import LinkOptions
-from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
 
@@ -38,4 +38,5 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: LinkOptions = LinkOptions()
     overlay: OverlayOptions = OverlayOptions()
     changes: ChangeOptions = ChangeOptions()
+    repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()

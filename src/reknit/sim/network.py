@@ -75,6 +75,7 @@ class Network:
         self.traffic = Traffic()
         self._ends: dict[int, _End] = {}
         self._cuts: dict[tuple[str, str], None] = {}  # directions
+        self._severed: dict[tuple[str, str], None] = {}  # the same, for good
         self._count = 0
 
     # --- what a node does
@@ -115,6 +116,10 @@ class Network:
             del self._ends[conn]
             self._tell_lost(end.peer, f"closed by {end.node}", end)
 
+    def other_end(self, conn: int) -> str:
+        """Who is at the other end of a connection; empty if it is gone."""
+        return self._ends[conn].other if conn in self._ends else ""
+
     # --- what goes wrong
 
     def crash(self, node: str) -> None:
@@ -142,6 +147,13 @@ class Network:
         """Nothing gets from ``node`` to ``towards`` any more."""
         self._cuts[node, towards] = None
 
+    def sever(self, one: str, other: str) -> None:
+        """Nothing gets from one to the other any more, nor back, and that is not healed."""
+        self._severed[one, other] = self._severed[other, one] = None
+
+    def is_severed(self, one: str, other: str) -> bool:
+        return (one, other) in self._severed
+
     def heal(self, *directions: tuple[str, str]) -> None:
         """Undo these cuts, or all."""
         for direction in directions or list(self._cuts):
@@ -153,7 +165,7 @@ class Network:
     # --- inside
 
     def _cut(self, node: str, towards: str) -> bool:
-        return (node, towards) in self._cuts
+        return (node, towards) in self._cuts or (node, towards) in self._severed
 
     def _latency(self, one: str, other: str) -> float:
         if self.latency_of is not None:

@@ -13,6 +13,8 @@ from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
     Abort,
+    Apart,
+    Around,
     Ask,
     AskHeld,
     Change,
@@ -62,6 +64,7 @@ from reknit.wire.messages import (
 )
 
 __all__ = [
+    "AROUND_MAX",
     "CLIENT_CHARS_MAX",
     "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
@@ -89,6 +92,9 @@ NAME_CHARS_MAX = 256
 
 PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
+
+AROUND_MAX = 1024
+"""Neighbours that a broker tells of."""
 
 DIGEST_BYTES_MAX = 64
 """What stands for a set of patterns."""
@@ -218,6 +224,12 @@ def _check_change_message(message: Message) -> None:
         case Held(id=id_, patterns=patterns):
             _check_names(id_)
             _check_patterns(patterns)
+        case Apart(lost=lost):
+            _check_names(lost)
+        case Around(neighbours=neighbours):
+            if len(neighbours) > AROUND_MAX:
+                raise BadFrame(f"{len(neighbours)} neighbours at once, over the {AROUND_MAX} that are allowed")
+            _check_names(*(name for each in neighbours for name in each))
 
 
 def _check_change(change: Change) -> None:

@@ -14,12 +14,15 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
 
 __all__ = [
     "LASTING",
     "Abort",
     "Ack",
+    "Apart",
+    "Around",
     "Ask",
     "AskHeld",
     "Change",
@@ -55,6 +58,7 @@ __all__ = [
     "Rec",
     "Refuse",
     "Release",
+    "RepairMessage",
     "Resent",
     "Rest",
     "Returning",
@@ -368,6 +372,7 @@ Message: TypeAlias = (
     | Returning
     | ChangeMessage
     | Moving
+    | RepairMessage
 )
 
 LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)

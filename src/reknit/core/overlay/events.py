@@ -123,7 +123,7 @@ class Bypassed:
 
 @dataclass(frozen=True, slots=True)
 class SidesWanted:
-    """What is wanted behind ``one``, and what by all but ``one`` and ``other``? Answer with ``Overlay.take_sides``."""
+    """What is wanted behind ``one``, and what by all but it and ``other``? Answer with ``SwapLinks.take_sides``."""
 
     one: str
     other: str

@@ -1,4 +1,5 @@
-"""What a broker keeps of a swap for its next life: its part, how far it is, and links that are on their way out.
+"""What a broker keeps of changes for its next life: its part in a swap and how far it is, links that are on their way
+out, and neighbours that it has given up or has to find again.
 
 Owns: the shape of the note, as text that a shell can keep. Must not know: the protocol.
 """
@@ -70,6 +71,12 @@ class Notes(msgspec.Struct, frozen=True):
     swap: SwapNote | None = None
     closing: dict[str, Closing] = {}
     ended: list[Ended] = []
+    lost: dict[str, None] = {}
+    """Neighbours that were given up as lost: they may still hold us for theirs."""
+    back: dict[str, str] = {}
+    """Brokers to be joined with, and their addresses, unless the tree is whole without: a change may be half done."""
+    around: dict[str, dict[str, str]] = {}
+    """By neighbour: its others, and their addresses."""
 
 
 def write_notes(notes: Notes) -> str:

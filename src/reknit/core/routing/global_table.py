@@ -65,6 +65,7 @@ class GlobalTable(Routing):
         self._told.pop(neighbour, None)
         self._paused.pop(neighbour, None)
         self.partly = False
+        self.beside = ""  # that was for what came last; what is gone yields to nobody
         self.replace(neighbour, [])
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:

@@ -133,7 +133,7 @@ class Departures:
 
     def _ask_if_calm(self, drain: _Drain) -> None:
         """A swap that has made this broker a leaf may have its last words to say; no change begins meanwhile."""
-        self.overlay.closed = f"{self.turn.node} is being drained"
+        self.overlay.close(f"{self.turn.node} is being drained")
         if not self._changing():
             drain.phase = _Phase.ASKING
             self.send(drain.peer, Draining(True, self.copies.seen(), drain.of))
@@ -165,7 +165,8 @@ class Departures:
             self.send(drain.peer, Draining(False, {}))
         self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: undone at the leaver")
         self.turn.effects.append(Reply(drain.request, why))
-        self.failed, self.drain, self.overlay.closed, self.again = why, None, "", False
+        self.failed, self.drain, self.again = why, None, False
+        self.overlay.close("")
 
     def stop(self, request: int) -> None:
         """An operator has thought better of it."""
@@ -181,7 +182,7 @@ class Departures:
         """A former life had no session any more, and died before it had left."""
         peers = self.overlay.neighbours()
         self.drain = _Drain(0, peers[0] if peers else "", "", self.turn.now + self.overlay.options.join_s_max)
-        self.overlay.closed = f"{self.turn.node} is being drained"
+        self.overlay.close(f"{self.turn.node} is being drained")
         if not peers:
             self._gone(self.drain)
 

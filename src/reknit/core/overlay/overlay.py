@@ -424,7 +424,7 @@ class Overlay:
 
     def deadline(self) -> float | None:
         times = [at for each in self._leaving.items() if (at := self._give_up_at(*each)) < math.inf]
-        times += [at for each in (self.search, self.joins, self.swaps) if (at := each.deadline()) is not None]
+        times += [due for each in (self.search, self.joins, self.swaps) if (due := each.deadline()) is not None]
         return min(times, default=None)
 
     def due(self) -> Iterator[OverlayEvent]:

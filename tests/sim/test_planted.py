@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from reknit.sim.schedule import run_seed
-from tests.sim.planted import NEAR, ONLY, PLANTED
+from reknit.sim.schedule import Focus, run_seed
+from tests.sim.planted import FOCUS, NEAR, ONLY, PLANTED
 
 SEEDS_MAX = 1_000
 
@@ -35,17 +35,17 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
     for seed in range(NEAR.get(name, 0), SEEDS_MAX):
-        found = _found(seed)
+        found = _found(seed, FOCUS.get(name, "all"))
         if found:
             assert name not in ONLY or list(found) == [ONLY[name]]
             return
     pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
 
 
-def _found(seed: int) -> dict[str, None]:
+def _found(seed: int, focus: Focus) -> dict[str, None]:
     """The checkers that find something; a broker that fails is found by nobody, and seen all the same."""
     try:
-        return dict.fromkeys(each.checker for each in run_seed(seed).violations)
+        return dict.fromkeys(each.checker for each in run_seed(seed, focus).violations)
     except (AssertionError, IndexError, KeyError):
         return {"failure": None}
 

@@ -114,7 +114,8 @@ def _focused(plan: Plan, focus: Focus) -> Plan:
     return msgspec.structs.replace(
         plan,
         brokers=max(plan.brokers, 3),
-        faults=msgspec.structs.replace(plan.faults, crashes=crashes),
+        faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
+        lost_s=0.0,  # see ``_draw_repairs``
         churn_per_s=rng.choice((0.5, 2.0)),
         swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
         newcomers=rng.choice((0, 1, 2)),

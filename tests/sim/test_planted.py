@@ -34,10 +34,13 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
+    focus = FOCUS.get(name, "all")
     for seed in range(NEAR.get(name, 0), SEEDS_MAX):
-        found = _found(seed, FOCUS.get(name, "all"))
+        found = _found(seed, focus)
         if found:
             assert name not in ONLY or list(found) == [ONLY[name]]
+            monkeypatch.undo()
+            assert not _found(seed, focus), "it is no bug of ours that was found"
             return
     pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
 

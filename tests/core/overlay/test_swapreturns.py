@@ -14,7 +14,6 @@ from reknit.trace.records import Kind
 from tests.core.overlay.triple import Triple
 
 FOUND = {
-    16: "of what had come by the old link, some came again behind younger events",
     76: "events of a dead mover waited at the goal, and went on before older ones came again",
     118: "events of a dead goal waited at the mover, and went on before older ones came again",
     341: "a goal without memory took what came from the mover before what the middle had for it",
@@ -52,7 +51,7 @@ def _start(cluster: Triple, name: str) -> None:
         cluster.start(name)
 
 
-@pytest.mark.parametrize("seed", [*FOUND, *range(5000, 5020)])
+@pytest.mark.parametrize("seed", [16, *FOUND, *range(5000, 5020)])
 def test_whoever_dies_whenever_all_arrive_in_their_order(seed: int) -> None:
     cluster = _play(seed)
     assert cluster.settle(100.0), cluster.restlessness()

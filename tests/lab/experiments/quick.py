@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from reknit.lab.experiment import Experiment, Row, Scale
-from reknit.lab.registry import all_experiments
+from reknit.lab.experiment import Row, Scale
+from tests.lab.experiments.small import experiment
 
 __all__ = ["experiment", "quick_rows"]
 
 SEEDS = 2
-
-
-def experiment(id_: str) -> Experiment:
-    return all_experiments()[id_]
 
 
 @cache

@@ -44,7 +44,7 @@ from reknit.core.sessions.options import SessionOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.trace.records import Kind
+from reknit.trace.records import DRAINED, Kind
 from reknit.wire.messages import Draining, Message, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
 __all__ = ["Departures"]
@@ -57,9 +57,6 @@ class _Phase(Enum):
     LEAVING = "leaving"  # no session is left
     GONE = "gone"
 
-
-DRAINED = "drain: end at the leaver"
-"""What the trace says when no session is left, and all that was sent is settled."""
 
 _EARLY = (_Phase.WAITING, _Phase.ASKING, _Phase.MOVING)
 """It may still be given up."""

@@ -28,7 +28,7 @@ from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest,
 
 __all__ = ["Sessions"]
 
-FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
+_FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
 
 
 class Sessions:
@@ -99,7 +99,7 @@ class Sessions:
     def receive(self, peer: str, message: Moving) -> None:
         self.busy = True
         if self.turn.observing:
-            part = "heir" if isinstance(message, FROM_LEAVER) else "leaver"
+            part = "heir" if isinstance(message, _FROM_LEAVER) else "leaver"
             self.turn.see(Kind.CHANGE, peer=peer, detail=f"drain: {type(message).__name__.lower()} at the {part}")
         if self.overlay.link(peer) is not None:
             self._on_message(peer, message)

@@ -10,7 +10,7 @@ WORKERS ?= 2
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    five brokers, twenty clients, one killed, links swapped, one added: then the verdict"
+	@echo "make demo    five brokers, twenty clients, one killed, links swapped, one added, one drained: the verdict"
 	@echo "make test    the tests, with lint and types"
 	@echo "make lint    ruff, mypy, import rules"
 	@echo "make bench   what it reaches, beside mosquitto, a plain scan and simpy"

@@ -12,7 +12,7 @@ Reknit = Callable[..., Any]
 def test_a_change_is_listed_shown_and_undone(reknit: Reknit, network: Any) -> None:
     done = reknit("swap", "b1", "b2", "b3", "--json").json["change"]
     row = next(line for line in reknit("change", "list").out.splitlines() if line.startswith(done))
-    assert re.fullmatch(rf"{done}  swap b1 b2 b3  \d\d:\d\d:\d\d  \d\.\d\d s  done *", row)
+    assert re.fullmatch(rf"{done} +swap b1 b2 b3 +\d\d:\d\d:\d\d  \d\.\d\d s  done *", row)
     shown = reknit("change", "show", done).out.splitlines()
     assert shown[0] == f"{done}: swap b1 b2 b3: done"
     assert re.fullmatch(r"  begun \d\d:\d\d:\d\d, took \d\.\d\d s; 14 messages, [\d,]+ bytes", shown[1])

@@ -22,7 +22,7 @@ def test_a_clean_run_ends_with_the_verdict(reknit: Reknit) -> None:
 def test_a_violation_names_its_seed_and_the_command_that_repeats_it(
     reknit: Reknit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_seed(seed: int) -> Outcome:
+    def run_seed(seed: int, focus: str) -> Outcome:
         found = [Violation("tree", 1.0, "a cycle: a - b - a")] if seed == 6 else []
         return Outcome(draw(seed), found, Tally(), [])
 
@@ -53,7 +53,7 @@ def test_as_json(reknit: Reknit) -> None:
 
 
 def test_what_was_covered_is_told_in_short_lines(reknit: Reknit, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_seed(seed: int) -> Outcome:
+    def run_seed(seed: int, focus: str) -> Outcome:
         return Outcome(draw(seed), [], Tally(), [], {"break": 2, "crash": 1, "asymmetric": 1})
 
     monkeypatch.setattr("reknit.sim.campaign.run_seed", run_seed)
@@ -77,7 +77,7 @@ def test_what_was_covered_is_told_in_short_lines(reknit: Reknit, monkeypatch: py
 def test_bad_input_is_refused_before_the_run(
     reknit: Reknit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], line: str
 ) -> None:
-    def run_seed(seed: int) -> Outcome:
+    def run_seed(seed: int, focus: str) -> Outcome:
         raise AssertionError("it has run")
 
     monkeypatch.chdir(tmp_path)

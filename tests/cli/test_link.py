@@ -75,3 +75,23 @@ def test_the_help_shows_both_ways(reknit: Callable[..., Any]) -> None:
     said = reknit("link", "--help").out
     assert "    reknit link add b1 b3\n" in said
     assert "    reknit link add b1 b3=127.0.0.1:7003 --admin http://127.0.0.1:8001\n" in said
+
+
+@pytest.mark.parametrize("strategy", ["strawman", "deferred", "path", "path-batched"])
+def test_a_link_is_replaced_at_once_shown_and_undone(reknit: Callable[..., Any], restored: Any, strategy: str) -> None:
+    words = ("link", "replace", "b2", "b3", "--with", "b1", "b3", "--strategy", strategy)
+    planned = reknit(*words, "--dry-run")
+    assert planned.out.startswith("b2 - b3 would become b1 - b3\n"), planned.err
+    assert "touches b1, b2, b3\n" in planned.out
+    done = reknit(*words, "--verify", "--json").json
+    assert done["differences"] == []
+    links = reknit("topology", "--json").json["links"]
+    assert [(link["a"], link["b"]) for link in links] == [("b1", "b2"), ("b1", "b3")]
+    shown = reknit("change", "show", done["change"]).out.splitlines()
+    assert shown[0] == f"{done['change']}: {' '.join(words)}: done"
+    assert [line.split(":")[0] for line in shown[2:5]] == ["  b2 (first)", "  b1 (near end)", "  b3 (last)"]
+    assert shown[5] == f"  undo: reknit link replace b1 b3 --with b2 b3 --strategy {strategy}"
+    undone = reknit("change", "undo", done["change"], "--verify")
+    assert (undone.code, undone.out.splitlines()[1]) == (0, "3 brokers, 0 differences between tables and ideal ones")
+    links = reknit("topology", "--json").json["links"]
+    assert [(link["a"], link["b"]) for link in links] == [("b1", "b2"), ("b2", "b3")]

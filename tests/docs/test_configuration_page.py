@@ -13,7 +13,7 @@ import pytest
 from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
-from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.sessions.options import SessionOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
@@ -32,6 +32,7 @@ SECTIONS: dict[str, Any] = {
     "[options.overlay]": OverlayOptions,
     "[options.sessions]": SessionOptions,
     "[options.changes]": ChangeOptions,
+    "[options.repair]": RepairOptions,
     "[options.book]": BookOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
@@ -41,13 +42,17 @@ SECTIONS: dict[str, Any] = {
 }
 
 
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    return json.dumps(field.default if field.default is not msgspec.NODEFAULT else field.default_factory())
+
+
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes", "sessions", "book") if section == "[options]" else ()
-    known = {each.name: "" if each.required else json.dumps(each.default) for each in fields if each.name not in tables}
+    tables = ("links", "overlay", "changes", "repair", "sessions", "book") if section == "[options]" else ()
+    known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 
 
@@ -58,7 +63,8 @@ def test_no_section_is_left_out() -> None:
 
 
 def test_the_files_that_are_shown_load() -> None:
-    broker, network = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    broker, standby, network = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert msgspec.toml.decode(standby, type=BrokerFile).standby == {"b5": "127.0.0.1:7005"}
     assert msgspec.toml.decode(broker, type=BrokerFile).neighbours == {"b1": "127.0.0.1:7001", "b3": ""}
     assert len(network_edges(msgspec.toml.decode(network, type=NetworkFile))) == 4
 

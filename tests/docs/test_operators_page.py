@@ -80,4 +80,4 @@ def test_the_tour_of_changes_runs_and_prints_what_the_page_says(network: Path) -
             command = ID.sub(lambda found: ids[found[0]], text)
             printed, codes = run(command, network)
             assert set(codes) == ({2} if kind == "refused" else {0}), printed
-    assert kinds.count("prints") == 8
+    assert kinds.count("prints") == 9

@@ -112,6 +112,39 @@ def test_a_link_is_swapped_by_command_and_each_of_the_three_tells_of_it(
     asyncio.run(run())
 
 
+def test_a_link_is_replaced_at_once_by_command_and_all_on_the_path_tell_of_it(
+    plan: Callable[..., BrokerPlan], until: Any
+) -> None:
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1")) as b1,
+            broker_running(plan("b2", {"b1": str(b1.listen)})) as b2,
+            broker_running(plan("b3", {"b2": str(b2.listen)})) as b3,
+            door(b1) as http1,
+            door(b2) as http2,
+            door(b3) as http3,
+        ):
+            for http in (http3, http2):
+                await until(lambda http=http: ready(http))
+            path = {"strategy": "path", "head": ["b3"], "tail": ["b1", "b2"], "address": str(b1.listen)}
+            done = (await http3.post("/changes", json={"kind": "replace", **path})).json()
+            assert done["done"] is True
+            (told,) = (await http3.get("/changes")).json()["history"]
+            assert (told["id"], told["part"], told["strategy"]) == (done["change"], "first", "path")
+            undo = {"kind": "replace", "brokers": ["b3", "b2", "b1"], "strategy": "path", "near": 0}
+            assert told["undo"] == undo
+            assert told["messages"] > 0
+            assert told["bytes"] > 0
+            for http, part in ((http2, "last"), (http1, "far end")):
+                await until(lambda http=http, part=part: tells(http, done["change"], part))
+            assert list((await http3.get("/topology")).json()["neighbours"]) == ["b1"]
+            again = await http3.post("/changes", json={"kind": "replace", **path})
+            assert again.status_code == 409
+            assert again.json()["error"] == "b3 and b1 are linked already"
+
+    asyncio.run(run())
+
+
 async def tells(http: httpx.AsyncClient, change: str, part: str) -> bool:
     """This broker had this part in the change, which is over."""
     history = (await http.get("/changes")).json()["history"]
@@ -125,6 +158,8 @@ def test_bad_changes_are_answered_and_change_nothing(plan: Callable[..., BrokerP
         b'{"kind": "swap", "middle": "b2", "goal": "b3", "x": 1}',
     ]
     bad += [b'{"kind": "swap", "middle": "b2", "goal": "b3", "of": "%s"}' % (b"x" * 1000)]
+    path = b'{"kind": "replace", "strategy": "path", "head": ["%s"], "tail": ["b2", "b3"], "address": "%s"}'
+    bad += [path % (b"b 1", b"127.0.0.1:1"), path % (b"b1", b"nowhere"), path % (b'b1", 7, "b4', b"127.0.0.1:1")]
 
     async def run() -> None:
         async with broker_running(plan()) as broker, door(broker) as http:

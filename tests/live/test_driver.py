@@ -330,9 +330,9 @@ def test_an_operator_hears_the_reply_to_his_own_request() -> None:
         stage.broker.answers[io.AddLink] = [io.Reply(1, "a cycle: a - b - a"), io.Reply(99)]
         stage.broker.answers[io.RemoveLink] = [io.Reply(2)]
         stage.broker.answers[io.SwapLink] = [io.Reply(3, "", "b1.7")]
-        assert await stage.driver.add_link("b2", "127.0.0.1:1") == io.Reply(1, "a cycle: a - b - a")
-        assert await stage.driver.remove_link("b2") == io.Reply(2)
-        assert (await stage.driver.swap_link("b2", "b3", "whole")).change == "b1.7"
+        assert await stage.driver.operations.add_link("b2", "127.0.0.1:1") == io.Reply(1, "a cycle: a - b - a")
+        assert await stage.driver.operations.remove_link("b2") == io.Reply(2)
+        assert (await stage.driver.operations.swap_link("b2", "b3", "whole")).change == "b1.7"
         asked = [io.AddLink("b2", "127.0.0.1:1", 1), io.RemoveLink("b2", 2), io.SwapLink("b2", "b3", 3, "whole")]
         assert stage.broker.seen == asked
 

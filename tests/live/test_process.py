@@ -139,13 +139,13 @@ def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, u
             begin = BrokerPlan("b1", anywhere, anywhere, state=state)
             async with broker_running(begin, first.append) as b1:
                 assert not state.exists()
-                assert (await b1.driver.add_link("b2", str(b2.listen))).error == ""
+                assert (await b1.driver.operations.add_link("b2", str(b2.listen))).error == ""
                 await until(lambda: neighbours(b1.driver).get("b2", {}).get("up", False))
             again = BrokerPlan("b1", anywhere, anywhere, state=state, neighbours={"b3": ""})
             async with broker_running(again, second.append) as b1:
                 await until(lambda: "ready" in second)
                 assert list(neighbours(b1.driver)) == ["b2"]
-                assert (await b1.driver.remove_link("b2")).error == ""
+                assert (await b1.driver.operations.remove_link("b2")).error == ""
         assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": "", "leaves": False}
 
     asyncio.run(run())

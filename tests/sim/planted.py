@@ -22,8 +22,10 @@ from reknit.core.overlay.causal import Stamps
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.swaplink import SwapLinks
 from reknit.core.overlay.triangle import Triangle
+from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
 from reknit.core.routing import announcements
 from reknit.core.routing.announcements import Covering
@@ -34,7 +36,9 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.transit import Transit
 from reknit.model.topic import filter_covers
+from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Mode, Opened, Rest, Sought, Steered, Sub, Unsub
 
@@ -52,6 +56,18 @@ NEAR: dict[str, int] = {}
 def near(seed: int) -> Callable[[Plant], Plant]:
     def mark(function: Plant) -> Plant:
         NEAR[_name(function)] = seed - 1
+        return function
+
+    return mark
+
+
+FOCUS: dict[str, Focus] = {}
+"""By the name of a bug that shows only where links move all the time: in which schedules to look for it."""
+
+
+def among(focus: Focus) -> Callable[[Plant], Plant]:
+    def mark(function: Plant) -> Plant:
+        FOCUS[_name(function)] = focus
         return function
 
     return mark
@@ -79,17 +95,17 @@ def _name(function: Plant) -> str:
 
 @plant
 def skip_the_guard_against_copies(patch: Patch) -> None:
-    def take(self: Broker, event: Any, arrived: Arrived) -> None:
+    def take(self: Transit, event: Any, arrived: Arrived) -> None:
         self._dispatch(event, arrived.peer, arrived.skip, arrived.custody)
 
-    patch.setattr(Broker, "_take", take)
+    patch.setattr(Transit, "take", take)
 
 
 @plant
 def forward_to_the_sender(patch: Patch) -> None:
-    original = Broker._dispatch
+    original = Transit._dispatch
     patch.setattr(
-        Broker, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
+        Transit, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
     )
 
 
@@ -99,7 +115,7 @@ def reuse_ids_after_a_restart(patch: Patch) -> None:
 
     def init(self: Broker, name: str, incarnation: int, *rest: Any, **named: Any) -> None:
         original(self, name, incarnation, *rest, **named)
-        self.source = name
+        self.source = self.transit.source = name
 
     patch.setattr(Broker, "__init__", init)
 
@@ -343,6 +359,7 @@ def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
 
 
+@near(174)  # where nobody else sees it
 @only("tree")
 @plant
 def let_two_searches_pass(patch: Patch) -> None:
@@ -375,14 +392,14 @@ def keep_the_routes_of_a_link_that_was_left(patch: Patch) -> None:
 
 @plant
 def route_before_the_tables_are_known(patch: Patch) -> None:
-    original = Broker._take
+    original = Transit.take
 
-    def take(self: Broker, event: Any, arrived: Arrived) -> None:
+    def take(self: Transit, event: Any, arrived: Arrived) -> None:
         self.gate.open, shut = True, self.gate.open
         original(self, event, arrived)
         self.gate.open = shut
 
-    patch.setattr(Broker, "_take", take)
+    patch.setattr(Transit, "take", take)
 
 
 @plant
@@ -395,18 +412,18 @@ def speak_before_having_listened(patch: Patch) -> None:
 def reach_a_bound_and_go_on(patch: Patch) -> None:
     """It says that an event was dropped at the gate, and keeps it: the bound is none."""
 
-    def hold(self: Broker, event: Any, arrived: Arrived | None, custody: Custody) -> None:
+    def hold(self: Transit, event: Any, arrived: Arrived | None, custody: Custody) -> None:
         if len(self._held) >= 2:
             self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
         custody.pending += 1
         self._held.append((event, arrived, custody))
 
-    patch.setattr(Broker, "_hold", hold)
+    patch.setattr(Transit, "_hold", hold)
 
 
 @plant
 def drop_what_waited_at_the_gate(patch: Patch) -> None:
-    patch.setattr(Broker, "_release_held", lambda self: self._held.clear())
+    patch.setattr(Transit, "release_held", lambda self: self._held.clear())
 
 
 # --- a link is swapped
@@ -429,7 +446,8 @@ def the_goal_takes_the_movers_events_before_the_old_way_is_closed(patch: Patch) 
     _waits(patch, lambda self, peer, item: self.part is Part.GOAL and not self.crossed)
 
 
-@near(278)
+@near(95)
+@among("changes")
 @plant
 def relayed_events_do_not_wait_for_the_direct_ones(patch: Patch) -> None:
     _waits(patch, lambda self, peer, item: item.message.mode is Mode.VIA)
@@ -441,6 +459,8 @@ def effects_do_not_wait_for_their_causes(patch: Patch) -> None:
     patch.setattr(Stamps, "ready", lambda self, sender, stamp: True)
 
 
+@near(132)
+@among("crashes")
 @plant
 def a_flooded_event_goes_on_among_the_three(patch: Patch) -> None:
     patch.setattr(Triangle, "_is_for_outside", lambda self, peer, mode: False)
@@ -501,7 +521,8 @@ def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(617)
+@near(370)
+@among("crashes")
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
@@ -583,3 +604,57 @@ def swallow_what_is_published_while_a_broker_is_drained(patch: Patch) -> None:
             original(self, event, hop, sender, custody)
 
     patch.setattr(Overlay, "forward", forward)
+
+
+# --- what is lost for good
+
+
+@only("whole")
+@near(75)
+@plant
+def tell_nobody_of_the_neighbours(patch: Patch) -> None:
+    patch.setattr(Repair, "_tell_around", lambda self, tree: None)
+
+
+@near(51)
+@plant
+def take_back_whom_one_has_given_up(patch: Patch) -> None:
+    """The lost one is back, and still holds us for its neighbour."""
+
+    def give_up(self: Links, peer: str, reason: str) -> None:
+        self.remove(peer, reason)
+        del self._former[peer]
+
+    patch.setattr(Links, "give_up", give_up)
+
+
+@near(511)
+@plant
+def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
+    """A link that was made for a change that came to nothing is still there when its other end asks to be joined."""
+    original = Links._caller_greets
+
+    def greets(self: Links, conn: int, connection: Any, hello: Any) -> Any:
+        if hello.wave is not None and hello.wave[1] and hello.name in self.of and self.of[hello.name].tentative:
+            hello = msgspec.structs.replace(hello, wave=None)
+        yield from original(self, conn, connection, hello)
+
+    patch.setattr(Links, "_caller_greets", greets)
+
+
+@near(299)
+@plant
+def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
+    """A second change brings back a link before the first has made up for its removal."""
+    patch.setattr(Walk, "_following", lambda self: "")
+
+
+@near(651)
+@plant
+def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
+    original = Walk.__init__
+
+    def init(self: Walk, *args: Any, flushes: bool) -> None:
+        original(self, *args, flushes=False)
+
+    patch.setattr(Walk, "__init__", init)

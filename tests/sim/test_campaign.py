@@ -34,7 +34,7 @@ def test_a_report_adds_up() -> None:
 
 def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Violation("tree", 1.0, f"number {number}") for number in range(50)]
-    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed: Outcome(draw(seed), found, Tally(), []))
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed, focus: Outcome(draw(seed), found, Tally(), []))
     result = check_seed(3)
     assert result.violation_count == 50
     assert len(result.violations) == VIOLATIONS_SHOWN_MAX
@@ -42,7 +42,7 @@ def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pyte
 
 
 def test_a_schedule_that_raises_is_one_that_went_wrong_and_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_seed(seed: int) -> Outcome:
+    def run_seed(seed: int, focus: str) -> Outcome:
         if seed == 2:
             raise KeyError("b9")
         return Outcome(draw(seed), [], Tally(published=1), [])

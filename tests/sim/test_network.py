@@ -188,3 +188,13 @@ def test_the_seed_decides(seed: int) -> None:
         return pair.times
 
     assert run() == run()
+
+
+def test_a_link_may_have_a_latency_of_its_own() -> None:
+    pair = Pair()
+    pair.network.latency_of = lambda one, other: 0.25 if (one, other) == ("a", "b") else 0.5
+    start = pair.kernel.now
+    pair.times.clear()
+    pair.send(b"x", b"y")
+    pair.kernel.run()
+    assert pair.times == pytest.approx([start + 0.25, start + 0.25])

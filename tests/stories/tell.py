@@ -4,13 +4,14 @@ A story is a text of three kinds of lines. ``# ...`` is for the reader, ``$ ...`
 dialogue that the command above them has caused: virtual seconds, who speaks to whom, and what. Everything goes through
 the real codec in the simulator, with one latency and one seed, so a story can only change when the protocol does.
 
-Commands: ``network EDGE... [routing=NAME] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a lone broker
-``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``;
-``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one
-direction); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link
-goes and another comes by themselves; ``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD
-TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait
-SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
+Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a
+lone broker ``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach
+BROKER WHO``; ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a
+cut stops one direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``,
+``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and ``TAIL`` are
+brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``,
+``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with
+``&``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import get_args
 from reknit.core.broker import BrokerOptions
 from reknit.core.io import Effect, Input, Observe, Received, Reply, Send
 from reknit.core.overlay.change import make_change
+from reknit.core.overlay.options import RepairOptions
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
@@ -43,6 +45,7 @@ _SEEN: dict[Kind, str] = {
     Kind.LINK_DOWN: "link to {peer} is down: {detail}",
     Kind.LINK_ADDED: "has a new neighbour, {peer}",
     Kind.LINK_REMOVED: "has lost a neighbour, {peer}: {detail}",
+    Kind.LINK_LOST: "takes {peer} for lost: {detail}",
     Kind.LINK_MOVED: "has moved its link from {detail} to {peer}",
     Kind.LINK_HANDED: "has handed its link with {peer} over to {detail}",
     Kind.LINK_TAKEN: "has taken the link of {peer} over from {detail}",
@@ -154,6 +157,10 @@ def _message(message: wire.Message) -> str:
             return f"Release wave {_wave(wave)}"
         case wire.Leave():
             return "Leave"
+        case wire.Around(neighbours=neighbours):
+            return f"Around me are {', '.join(name for name, _ in neighbours) or 'no others'}"
+        case wire.Apart(lost=lost):
+            return f"Apart: {lost} is lost"
         case wire.Steered(mode=mode, events=events):
             return f"Events ({mode.name.lower()}) " + ", ".join(map(_event, events))
         case _ if isinstance(message, wire.Moving):
@@ -232,12 +239,19 @@ def _change(change: wire.Change) -> str:
 
 def _network(words: list[str]) -> _Told:
     options = {word for word in words if word in ("covering", "acks", "settled", "aloud")}
+    lost_s = float(next((word[5:] for word in words if word.startswith("lost=")), 0))
     routing = next((word[8:] for word in words if word.startswith("routing=")), "subscription-forwarding")
     brokers = [word for word in words if word not in options and "=" not in word]
     edges = [tuple(word.split("-")) for word in brokers if "-" in word]
     cluster = _Told(
         edges,
-        BrokerOptions(routing=routing, covering="covering" in options, observe=True, founded=True),  # type: ignore[arg-type]
+        BrokerOptions(
+            routing=routing,  # type: ignore[arg-type]
+            covering="covering" in options,
+            observe=True,
+            founded=True,
+            repair=RepairOptions(lost_s=lost_s),
+        ),
         NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S),
         "story",
     )
@@ -286,6 +300,7 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "swap": Cluster.swap,
     "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
     "cut": lambda cluster, one, other: cluster.network.cut(one, other),
+    "sever": lambda cluster, one, other: cluster.network.sever(one, other),
     "heal": lambda cluster: cluster.network.heal(),
     "vanish": lambda cluster, *words: cluster.vanish(_made(*words)),
     "appear": lambda cluster, *words: cluster.appear(_made(*words)),

@@ -12,6 +12,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire import codec
 from reknit.wire.codec import (
+    AROUND_MAX,
     DIGEST_BYTES_MAX,
     FRAME_BYTES_MAX,
     NAME_CHARS_MAX,
@@ -24,6 +25,8 @@ from reknit.wire.codec import (
 from reknit.wire.messages import (
     Abort,
     Ack,
+    Apart,
+    Around,
     AskHeld,
     Change,
     Commit,
@@ -176,6 +179,16 @@ def test_the_longest_path_and_its_text_fit_into_a_frame() -> None:
 def test_what_is_no_frame(data: bytes) -> None:
     with pytest.raises(BadFrame):
         decode(data)
+
+
+def test_neighbours_that_are_told_of_are_bounded() -> None:
+    some = [(f"b{number}", "127.0.0.1:1") for number in range(AROUND_MAX)]
+    assert decode(encode(_data(Around(some)))) == _data(Around(some))
+    with pytest.raises(BadFrame, match="1025 neighbours at once, over the 1024 that are allowed"):
+        decode(encode(_data(Around([*some, ("more", "")]))))
+    for bad in (Around([("b" * 1000, "")]), Apart("b" * 1000)):
+        with pytest.raises(BadFrame):
+            decode(encode(_data(bad)))
 
 
 def test_a_frame_that_is_too_long_is_not_looked_at() -> None:

@@ -198,9 +198,10 @@ def _neighbours(own: str, neighbours: dict[str, str]) -> dict[str, str]:
 def _settings(file: BrokerFile, text: str, trace: str) -> Settings:
     import msgspec
 
-    from reknit.live.config import TraceSection, parse_settings
+    from reknit.live.config import TraceSection, parse_settings, with_standby
 
-    chosen = parse_settings(text) if text else file.settings
+    own = msgspec.structs.replace(file.settings, options=with_standby(file.options, file.standby))
+    chosen = parse_settings(text) if text else own
     return msgspec.structs.replace(chosen, trace=TraceSection(directory=trace)) if trace else chosen
 
 

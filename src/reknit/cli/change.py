@@ -141,11 +141,10 @@ def _print_change(told: Told) -> None:
 def _command(deed: Deed) -> str:
     from reknit.core.overlay.history import ADD, DRAIN
 
-    match deed:
-        case (kind, (name, link)) if kind == ADD:
-            return f"broker add {name} --link {link}"
-        case (kind, (name, _)) if kind == DRAIN:
-            return f"broker drain {name}"
+    if deed.kind == ADD:
+        return f"broker add {deed.brokers[0]} --link {deed.brokers[1]}"
+    if deed.kind == DRAIN:
+        return f"broker drain {deed.brokers[0]}"
     return str(deed)
 
 

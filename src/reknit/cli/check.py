@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from reknit.sim.campaign import Report, SeedResult
-    from reknit.sim.schedule import Outcome
+    from reknit.sim.schedule import Focus, Outcome
 
 __all__ = ["check", "register"]
 
@@ -35,6 +35,7 @@ def check(
     seeds: Annotated[int | None, typer.Option(min=1, help="How many random schedules to run (default 200).")] = None,
     first: Annotated[int | None, typer.Option(min=0, help="The seed of the first one (default 0).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Run this one schedule, and show all that is wrong.")] = None,
+    focus: Annotated[str, typer.Option(help="What to look at: all, changes, or crashes.")] = "all",
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     trace: Annotated[str, typer.Option(metavar="DIR", help="With --seed: write the trace of the run here.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -42,16 +43,21 @@ def check(
     """Run the brokers in the simulator under random schedules, and let the checkers judge the traces.
 
     Each schedule draws a network, a routing strategy, a workload and faults from its seed: brokers crash, pause and are
-    cut off; connections break; datagrams get lost, doubled and overtake each other; links come and go. Then all faults
-    are healed and all must come to rest. Exit code 1 if anything was lost, doubled, unwanted or out of order, if a
-    table is not ideal, or if the overlay was not a tree.
+    cut off; connections break; datagrams get lost, doubled and overtake each other; links come and go, are swapped and
+    replaced; brokers and links are lost for good. Then all other faults are healed and all must come to rest. Exit code
+    1 if anything was lost, doubled, unwanted or out of order, if a table is not ideal, or if the overlay was not a tree
+    or has fallen apart.
+
+    With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
+    crashes; with --focus crashes they do that too.
 
     Example: reknit check --seeds 2000
     """
+    look_at = _focus(focus)
     if seed is not None:
         if seeds is not None or first is not None:
             raise BadInput(f"check: --seed is one schedule; leave out {'--seeds' if seeds is not None else '--first'}")
-        _check_one(seed, trace, as_json)
+        _check_one(seed, look_at, trace, as_json)
         return
     if trace:
         raise BadInput("check: --trace is for one schedule; name it with --seed")
@@ -60,11 +66,20 @@ def check(
     report = Report()
     count = seeds or SEEDS
     numbers = range(first or 0, (first or 0) + count)
-    for result in _with_progress(run_campaign(numbers, processes or None), count, report):
+    for result in _with_progress(run_campaign(numbers, processes or None, look_at), count, report):
         report.add(result)
-    _print_report(report, as_json)
+    _print_report(report, look_at, as_json)
     if report.violations:
         raise typer.Exit(EXIT_VIOLATIONS)
+
+
+def _focus(name: str) -> Focus:
+    from reknit.sim.schedule import FOCI
+
+    for focus in FOCI:
+        if focus == name:
+            return focus
+    raise BadInput(f"check: --focus {name}: it is one of {', '.join(FOCI)}")
 
 
 def _with_progress(results: Iterator[SeedResult], total: int, report: Report) -> Iterator[SeedResult]:
@@ -86,7 +101,7 @@ def _with_progress(results: Iterator[SeedResult], total: int, report: Report) ->
             progress.update(task, advance=1, found=f"{report.violations} violations")
 
 
-def _print_report(report: Report, as_json: bool) -> None:
+def _print_report(report: Report, focus: Focus, as_json: bool) -> None:
     if as_json:
         import json
 
@@ -95,7 +110,7 @@ def _print_report(report: Report, as_json: bool) -> None:
         typer.echo(json.dumps(msgspec.to_builtins(report), indent=2))
         return
     for result in report.failed:
-        _print_failure(result)
+        _print_failure(result, focus)
     tally = report.tally
     typer.echo(f"{tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
     _print_coverage(report.coverage)
@@ -127,19 +142,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _print_failure(result: SeedResult) -> None:
+def _print_failure(result: SeedResult, focus: Focus) -> None:
     typer.echo(f"seed {result.seed}: {_count(result.violation_count, 'violation')}")
     for each in result.violations[:3]:
         typer.echo(f"  {each}")
-    typer.echo(f"  repeat it with: reknit check --seed {result.seed}")
+    again = "" if focus == "all" else f" --focus {focus}"
+    typer.echo(f"  repeat it with: reknit check --seed {result.seed}{again}")
 
 
-def _check_one(seed: int, trace: str, as_json: bool) -> None:
+def _check_one(seed: int, focus: Focus, trace: str, as_json: bool) -> None:
     from reknit.sim.schedule import run_seed
 
     if trace:
         _refuse_trace(trace)
-    outcome = run_seed(seed)
+    outcome = run_seed(seed, focus)
     if trace:
         from reknit.trace.store import write_trace
 
@@ -194,6 +210,10 @@ def _print_plan(outcome: Outcome) -> None:
     typer.echo(
         f"  clients: {plan.clients_per_broker} at each broker, {plan.publish_per_s:g} events/s, "
         f"{plan.churn_per_s:g} changes of subscriptions/s, {plan.links_per_s:g} of links/s"
+    )
+    repaired = f"given up after {plan.lost_s:g} s" if plan.lost_s else "waited for"
+    typer.echo(
+        f"  the tree: {plan.swaps_per_s:g} swaps/s, {plan.replaces_per_s:g} replacements/s; who is away is {repaired}"
     )
     typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:g} s")
     typer.echo(f"  faults: {happened or 'none'}")

@@ -100,15 +100,19 @@ def replace(
     new: Annotated[
         tuple[str, str], typer.Option("--with", metavar="C D", help="The ends of the link that comes.  [required]")
     ] = ("", ""),
-    strategy: Annotated[str, typer.Option(metavar="NAME", help="How: swap (one hop after another).")] = "swap",
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME", help="How: swap, path, path-batched, deferred or strawman.")
+    ] = "swap",
     dry_run: DryRunFlag = False,
     verify: VerifyFlag = False,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
-    """Put a link between C and D in the place of that between A and B. Nothing is lost, doubled or disordered.
+    """Put a link between C and D in the place of that between A and B.
 
-    The link slides along the tree, a swap for each hop, so the tree is whole at every moment.
+    By swap, the link slides along the tree, a swap for each hop: the tree is whole at every moment, and nothing is
+    lost, doubled or disordered. All others remove the one link and add the other at once, however far apart they are;
+    events that would cross them in that moment do not. Path says least, strawman works with every routing.
 
     Example: reknit link replace b1 b2 --with b1 b4 --dry-run
     """

@@ -4,7 +4,7 @@
 broker wants. There is no other way in, and no way out but the effects: no clock, no socket, no chance that was not
 given. The same object runs in the simulator and live.
 
-Owns: the order in which the layers see an input, event ids, and the guard against copies. Must not know: the shell.
+Owns: the order in which the layers see an input. Must not know: the shell, or the way of an event (see ``transit``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from reknit.core.book.retained import RetainedLines
 from reknit.core.io import (
     Accepted,
     AddLink,
-    Deliver,
     DialFailed,
     Dialled,
     Drain,
@@ -32,7 +31,6 @@ from reknit.core.io import (
     RemoveLink,
     SwapLink,
 )
-from reknit.core.links.custody import Custody
 from reknit.core.links.link import settle
 from reknit.core.links.links import LinkEvent, Links
 from reknit.core.options import BrokerOptions
@@ -55,23 +53,29 @@ from reknit.core.overlay.events import (
     Unlinked,
 )
 from reknit.core.overlay.overlay import Overlay
-from reknit.core.overlay.replacing import CHANGE_MESSAGES, REPLACEMENTS, Replacing
+from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.transit import Transit
 from reknit.core.turn import Turn
 from reknit.core.view import view
-from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Digests, Events, Lines, Message, Moving, Snapshot, Unsub
+from reknit.wire.messages import (
+    ChangeMessage,
+    Digests,
+    Events,
+    Lines,
+    Message,
+    Moving,
+    RepairMessage,
+    Snapshot,
+    Unsub,
+)
 
 __all__ = ["Broker", "BrokerOptions"]
-
-
-_NOBODY = Custody(None, 0, [])
-"""For events that no neighbour can take over and nobody watches: there is nothing to count."""
 
 
 class Broker:
@@ -106,10 +110,10 @@ class Broker:
         self.turn = Turn(name, options.observe)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
-        self.overlay.swaps.recall(notes)
+        self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        times = (options.changes, options.overlay)
+        times = (options.changes, options.overlay, options.repair)
         self.replacing = Replacing(
             self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
         )
@@ -117,18 +121,17 @@ class Broker:
         expected = [name for name in (*founded, *wanted) if name not in hidden]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
-        self._seen: dict[str, int] = {}  # by source: its last event that came by
-        parts = (self.turn, self.overlay, self.routing, self._clients, self._seen, self.source)
+        seen: dict[str, int] = {}  # by source: its last event that came by
+        parts = (self.turn, self.overlay, self.routing, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
-        self._held: list[tuple[Event, Arrived | None, Custody]] = []
-        self.unrouted = 0  # events that may not have got where they were wanted; see the gate
-        self._seq = 0
         self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
         self.retained = RetainedLines(self.turn, self.book)
+        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained)
+        self.transit = Transit(self.turn, *layers, self.source, seen, options)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
-            Publish: self._on_publish,
+            Publish: self.transit.publish,
             Due: self._on_due,
             **self.sessions.inputs(),
             Accepted: lambda each: self.links.accepted(each.conn),
@@ -184,6 +187,7 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
+        self.replacing.end_of_turn()
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
@@ -194,7 +198,7 @@ class Broker:
         expected = dict.fromkeys([*self.gate.missing, *self.gate.late], "") | self.overlay.joins.configured()
         wanted = {name: at for name, at in expected.items() if name not in self.links.of}
         left = self.sessions.departures.left()
-        return Remember(neighbours | (left or {}), wanted, self.overlay.swaps.notes(), left is not None)
+        return Remember(neighbours | (left or {}), wanted, self.overlay.notes(), left is not None)
 
     def _let_go(self) -> None:
         """The turn's own hold on its custodies ends; the frames that it has sent hold them now."""
@@ -203,88 +207,6 @@ class Broker:
             custody.pending -= 1
             if custody.pending == 0:
                 settle(custody, self.turn)
-
-    # --- clients
-
-    def _on_publish(self, each: Publish) -> None:
-        observing = self.turn.observing
-        if self.links.of or observing or not self.gate.open:
-            custody = Custody(None, 0, list(each.events) if observing else [])
-            self.turn.custodies.append(custody)
-            if observing:
-                self.turn.published(each.client, custody.events)
-        else:
-            custody = _NOBODY
-        for event in each.events:
-            event.source = self.source
-            event.seq = self._seq = self._seq + 1
-            if event.envelope is not None and event.envelope.retain:
-                self.retained.publish(event)
-            if self.gate.open:
-                self._dispatch(event, "", (), custody)
-            else:
-                self._hold(event, None, custody)
-
-    # --- events
-
-    def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
-        """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
-        route = self.routing.route(event)
-        matches = route.matches
-        if matches and self.sessions.busy:
-            matches = self.sessions.sift(event, sender, matches)
-        if matches:
-            self.turn.effects.append(Deliver(event, matches))
-        for neighbour in route.neighbours:
-            if neighbour not in skip:
-                self.overlay.forward(event, neighbour, sender, custody)
-        if self.gate.late:
-            self._see_unrouted(event, sender)
-
-    def _see_unrouted(self, event: Event, sender: str) -> None:
-        """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
-        for neighbour in self.gate.late:
-            if neighbour != sender:
-                self.unrouted += 1
-                self.turn.see(Kind.DROPPED, peer=neighbour, event=event, detail="its table is not known")
-
-    def _take(self, event: Event, arrived: Arrived) -> None:
-        """An event from a neighbour. Links are FIFO and the overlay is a tree, so a source's numbers only rise."""
-        if not self.gate.open:
-            self._hold(event, arrived, arrived.custody)
-            return
-        peer, custody = arrived.peer, arrived.custody
-        if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
-            self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-            if arrived.relay and arrived.relay in self.routing.route(event).neighbours:
-                self.overlay.forward(event, arrived.relay, peer, custody)
-            return
-        if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
-            del self._seen[next(iter(self._seen))]
-        self._seen[event.source] = event.seq
-        self._dispatch(event, peer, arrived.skip, custody)
-
-    def _hold(self, event: Event, arrived: Arrived | None, custody: Custody) -> None:
-        """``arrived``: None for an event that was published here."""
-        if len(self._held) >= self.options.held_events_max:
-            self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
-            return
-        custody.pending += 1
-        self._held.append((event, arrived, custody))
-
-    def _release_held(self) -> None:
-        """The gate has opened: events that waited go on.
-
-        In the order in which they came, but those of one source in the order of their numbers: where a link has moved,
-        what was kept for us comes on the old way and on the new one.
-        """
-        held, self._held = self._held, []
-        for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
-            self.turn.custodies.append(custody)  # takes over the hold that the queue had
-            if arrived is not None:
-                self._take(event, arrived)
-            else:
-                self._dispatch(event, "", (), custody)
 
     # --- neighbours
 
@@ -342,7 +264,7 @@ class Broker:
                     self.gate.expect(by)
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
-                self.overlay.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
+                self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
                 self._tell(new) if tell else self.routing.resume(new)
@@ -363,26 +285,29 @@ class Broker:
         peer = arrived.peer
         if isinstance(message, Events):
             for event in message.events:
-                self._take(event, arrived)
+                self.transit.take(event, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
         elif isinstance(message, Lines | Digests):
             self.retained.news(self.book.receive(peer, message))
-        elif isinstance(message, CHANGE_MESSAGES):
+        elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
             self._on_message_from_outside(peer, message)
-        elif isinstance(message, Snapshot):
-            self.routing.beside = self.overlay.swaps.yields_to(peer)
-            if self.routing.receive_snapshot(peer, message):
-                self._on_overlay_events(self.overlay.heard(peer))
-                if self.overlay.swaps.counts(peer):
-                    self._heard(peer)
         else:
-            self.routing.beside = self.overlay.swaps.yields_to(peer)
-            if isinstance(message, Unsub):
-                message = Unsub(self.replacing.admitted(peer, message.patterns))
+            self._on_wishes(peer, message)
+
+    def _on_wishes(self, peer: str, message: Message) -> None:
+        swaps = self.overlay.swaps
+        self.routing.beside, self.routing.partly = swaps.yields_to(peer), not swaps.counts(peer)
+        if isinstance(message, Unsub):
+            self.routing.receive(peer, Unsub(self.replacing.admitted(peer, message.patterns)))
+        elif not isinstance(message, Snapshot):
             self.routing.receive(peer, message)
+        elif self.routing.receive_snapshot(peer, message):
+            self._on_overlay_events(self.overlay.heard(peer))
+            if swaps.counts(peer):
+                self._heard(peer)
 
     def _on_message_from_outside(self, peer: str, message: Message) -> None:
         """What a neighbour that is being left wants does not matter any more; what a new one wants, does already."""
@@ -390,7 +315,7 @@ class Broker:
             if isinstance(message, Snapshot):  # what was kept for us stands before it
                 self._replayed(peer)
             return
-        self.routing.beside = ""
+        self.routing.beside, self.routing.partly = "", False
         if isinstance(message, Snapshot):
             self._on_overlay_events(self.replacing.takes_plainly(peer))
             self.routing.receive_snapshot(peer, message)
@@ -420,8 +345,7 @@ class Broker:
                 del self._untold[peer]
                 self.routing.tell(peer)
         if self.gate.open:
-            if self._held:
-                self._release_held()
+            self.transit.release_held()
             self._on_overlay_events(self.overlay.tables_known(True))
 
     def _send(self, neighbour: str, message: Message) -> None:
@@ -447,6 +371,6 @@ class Broker:
             "routing": self.options.routing,
             "covering": self.options.covering,
             "clients": sorted(self._clients),
-            "unrouted": self.unrouted,
+            "unrouted": self.transit.unrouted,
             **view(self.gate, self.overlay, self.routing.table),
         }

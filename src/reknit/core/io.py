@@ -191,7 +191,7 @@ class Replace(msgspec.Struct, frozen=True, gc=False):
     """Replace the link between the first broker of ``head``, this one, and the last of ``tail``.
 
     ``head`` leads to the near end of the new link and ``tail`` from its far end, which is found at ``address``; both
-    with their ends. A ``Reply`` with the same ``request`` says how it went.
+    with their ends. A ``Reply`` with the same ``request`` says how it went. ``of``: see ``SwapLink``.
     """
 
     strategy: str
@@ -199,6 +199,7 @@ class Replace(msgspec.Struct, frozen=True, gc=False):
     tail: tuple[str, ...]
     address: str
     request: int
+    of: str = ""
 
 
 # --- inputs: links that come and go by themselves; whoever gives these has seen to it that the overlay stays a tree,

@@ -9,7 +9,7 @@ import msgspec
 
 from reknit.core.book.options import BookOptions
 from reknit.core.links.options import LinkOptions
-from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
 
@@ -39,5 +39,6 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: LinkOptions = LinkOptions()
     overlay: OverlayOptions = OverlayOptions()
     changes: ChangeOptions = ChangeOptions()
+    repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()
     book: BookOptions = BookOptions()

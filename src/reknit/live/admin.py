@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Iterator
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import uvicorn
@@ -20,13 +20,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from reknit.core.io import Drain, Reply, StopDrain
+from reknit.core.io import Drain, Replace, Reply, StopDrain
+from reknit.core.view import changes
 from reknit.live import look
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
 from reknit.live.errors import ConfigError
 from reknit.live.metrics import CONTENT_TYPE, Metrics
+from reknit.wire.codec import PATH_BROKERS_MAX
 
 __all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
@@ -67,7 +69,20 @@ class SwapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_f
     """The larger change that it is a step of."""
 
 
-ChangeRequest: TypeAlias = SwapRequest
+class ReplaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="replace"):
+    """The link between this broker, the first of ``head``, and the last of ``tail`` is to be replaced.
+
+    ``head`` leads to the near end of the new link, ``tail`` from its far end, which listens at ``address``.
+    """
+
+    strategy: str
+    head: Annotated[tuple[str, ...], msgspec.Meta(max_length=PATH_BROKERS_MAX)]
+    tail: Annotated[tuple[str, ...], msgspec.Meta(max_length=PATH_BROKERS_MAX)]
+    address: str
+    of: str = ""
+
+
+ChangeRequest: TypeAlias = SwapRequest | ReplaceRequest
 """What can be asked for at ``POST /changes``, told apart by ``kind``."""
 
 
@@ -111,7 +126,8 @@ PATHS = {
     "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
     "DELETE /links/NAME": "leave this neighbour",
     "GET /changes": "the changes of the tree that it takes or took part in",
-    "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; 409 and the reason if refused',
+    "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; or: {"kind": "replace", '
+    '"strategy": NAME, "head": [NAME, ...], "tail": [NAME, ...], "address": HOST:PORT}; 409 and the reason if refused',
     "POST /access": "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
     "GET /drain": "how far its drain has come",
     "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
@@ -158,10 +174,10 @@ class _Admin:
             parse_address(wanted.address)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
-        return await self._answer(self._driver.add_link(wanted.peer, wanted.address))
+        return await self._answer(self._driver.operations.add_link(wanted.peer, wanted.address))
 
     async def remove_link(self, request: Request) -> Response:
-        return await self._answer(self._driver.remove_link(request.path_params["peer"]))
+        return await self._answer(self._driver.operations.remove_link(request.path_params["peer"]))
 
     async def reload(self, request: Request) -> Response:
         try:
@@ -182,7 +198,9 @@ class _Admin:
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         if self._draining is None or self._draining.done():
-            self._draining = asyncio.create_task(self._driver.operate(lambda request: Drain(request, wanted.of)))
+            self._draining = asyncio.create_task(
+                self._driver.operations.operate(lambda request: Drain(request, wanted.of))
+            )
             self._draining.add_done_callback(_ignore)
         await asyncio.wait([self._draining], timeout=DRAIN_S_MAX)
         if self._draining.done() and not self._draining.exception() and (refusal := self._draining.result().error):
@@ -190,7 +208,7 @@ class _Admin:
         return Json({"name": self._about.name, **self._driver.broker.sessions.progress()}, status_code=202)
 
     async def stop_drain(self, request: Request) -> Response:
-        return await self._answer(self._driver.operate(StopDrain))
+        return await self._answer(self._driver.operations.operate(StopDrain))
 
     async def changes(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._changes()})
@@ -198,16 +216,17 @@ class _Admin:
     async def change(self, request: Request) -> Response:
         try:
             wanted = msgspec.json.decode(await read_body(request), type=ChangeRequest)
-            check_name(wanted.middle, "middle")
-            check_name(wanted.goal, "goal")
-            _check_of(wanted.of)
+            _check_change(wanted)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
-        return await self._answer(self._driver.swap_link(wanted.middle, wanted.goal, wanted.of))
+        if isinstance(wanted, SwapRequest):
+            return await self._answer(self._driver.operations.swap_link(wanted.middle, wanted.goal, wanted.of))
+        path = (wanted.strategy, wanted.head, wanted.tail, wanted.address)
+        return await self._answer(self._driver.operations.operate(lambda request: Replace(*path, request, wanted.of)))
 
     def _changes(self) -> dict[str, Any]:
         """Those that this broker takes or took part in, with their times in seconds since 1970."""
-        said = self._driver.broker.overlay.changes()
+        said = changes(self._driver.broker.overlay)
         for each in (said["under_way"], *said["waiting"], *said["history"]):
             for key in ("since", "begun", "ended"):
                 if each is not None and each.get(key) is not None:
@@ -222,6 +241,19 @@ class _Admin:
         if reply.error:
             return Json({"error": reply.error}, status_code=409)
         return Json({"done": True, "change": reply.change} if reply.change else {"done": True})
+
+
+def _check_change(wanted: ChangeRequest) -> None:
+    _check_of(wanted.of)
+    if isinstance(wanted, SwapRequest):
+        check_name(wanted.middle, "middle")
+        check_name(wanted.goal, "goal")
+        return
+    parse_address(wanted.address)
+    for name in wanted.head:
+        check_name(name, "head")
+    for name in wanted.tail:
+        check_name(name, "tail")
 
 
 def _check_of(name: str) -> None:

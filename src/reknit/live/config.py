@@ -5,13 +5,15 @@ Must not know: how a broker is run. An unknown key is an error, since a misspelt
 worse than none.
 
 Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]`` and ``[bounds]``. A broker's file adds
-``[broker]`` and ``[neighbours]``; a network's file adds ``[network]``, or ``[[broker]]`` and ``[[link]]``.
+``[broker]``, ``[neighbours]`` and ``[standby]``; a network's file adds ``[network]``, or ``[[broker]]`` and
+``[[link]]``; and ``[[standby]]``.
 """
 
 from __future__ import annotations
 
 import random
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
@@ -45,6 +47,8 @@ __all__ = [
     "parse_settings",
     "read_broker_file",
     "read_network_file",
+    "standby_edges",
+    "with_standby",
 ]
 
 BROKERS_MAX = 1000
@@ -136,6 +140,8 @@ class BrokerFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True
     broker: OwnSection = OwnSection()
     neighbours: dict[str, str] = {}
     """Name to address; the empty address means that the neighbour dials."""
+    standby: dict[str, str] = {}
+    """The same, of brokers to be linked with when the tree is torn."""
 
 
 class NetworkSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -158,6 +164,8 @@ class NetworkFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     network: NetworkSection = NetworkSection()
     broker: list[BrokerSection] = []
     link: list[LinkSection] = []
+    standby: list[LinkSection] = []
+    """Links that are made when the tree is torn; they may close cycles."""
 
     @property
     def sections(self) -> list[BrokerSection]:
@@ -185,6 +193,7 @@ def read_network_file(path: Path) -> NetworkFile:
     file = _decode(path, NetworkFile)
     try:
         network_edges(file)
+        standby_edges(file)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     return file
@@ -279,6 +288,24 @@ def network_edges(file: NetworkFile) -> list[Edge]:
     if cycle := find_cycle(edges):
         raise ConfigError(f"the links form a cycle: {' - '.join(cycle)}")
     return edges
+
+
+def standby_edges(file: NetworkFile) -> list[Edge]:
+    """The standby links; ``ConfigError`` names a broker that there is not."""
+    known = [section.name for section in file.sections]
+    for link in file.standby:
+        for end in (link.a, link.b):
+            if end not in known:
+                raise ConfigError(f"standby {link.a} - {link.b}: there is no broker {end!r}; known: {', '.join(known)}")
+    return [(link.a, link.b) for link in file.standby]
+
+
+def with_standby(options: BrokerOptions, standby: Mapping[str, str]) -> BrokerOptions:
+    """The options of a broker that has these standby links: names, and addresses."""
+    for name, address in standby.items():
+        parse_address(address, f"standby {check_name(name, 'standby')}")
+    repair = msgspec.structs.replace(options.repair, standby={**options.repair.standby, **standby})
+    return msgspec.structs.replace(options, repair=repair)
 
 
 def _check_sections(sections: list[BrokerSection]) -> list[str]:

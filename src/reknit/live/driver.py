@@ -24,7 +24,6 @@ import msgspec
 
 from reknit.core.io import (
     Accepted,
-    AddLink,
     Close,
     Deliver,
     Dial,
@@ -37,11 +36,9 @@ from reknit.core.io import (
     Observe,
     Received,
     Remember,
-    RemoveLink,
     Reply,
     Retain,
     Send,
-    SwapLink,
 )
 from reknit.live import look
 from reknit.live.config import Bounds
@@ -51,6 +48,7 @@ from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.live.operations import Operations
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
@@ -67,8 +65,6 @@ LOOK_S = 0.005
 """How long after a turn its new deadlines are looked for: once for all turns of that time, not once for each."""
 STOP_S_MAX = 2.0
 """How long the end waits for connections that close; each of them gives up sooner by itself."""
-REPLY_S_MAX = 30.0
-"""How long an operator's command may take before its caller is told that the outcome is open."""
 
 _log = logging.getLogger("reknit.live")
 
@@ -141,14 +137,13 @@ class Driver:
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
+        self.operations = Operations(self._turn)
         self.trace = trace
         self._memory = memory
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
         self._conns = itertools.count(1)
-        self._requests = itertools.count(1)
-        self._replies: dict[int, asyncio.Future[Reply]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
         self._closing: dict[int, str] = {}
@@ -276,30 +271,6 @@ class Driver:
         if self.links.pop(link.conn, None) is not None and tell:
             self._turn(Lost(link.conn, reason))
 
-    # --- operators
-
-    async def add_link(self, peer: str, address: str) -> Reply:
-        """Join two trees; the reply says why it was refused, if it was."""
-        return await self.operate(lambda request: AddLink(peer, address, request))
-
-    async def remove_link(self, peer: str) -> Reply:
-        return await self.operate(lambda request: RemoveLink(peer, request))
-
-    async def swap_link(self, middle: str, goal: str, of: str = "") -> Reply:
-        """Turn the link to ``middle`` into one to ``goal``; the reply names the change."""
-        return await self.operate(lambda request: SwapLink(middle, goal, request, of))
-
-    async def operate(self, command: Callable[[int], Input]) -> Reply:
-        """Feed a command and wait for its reply; ``TimeoutError`` if none comes."""
-        request = next(self._requests)
-        reply: asyncio.Future[Reply] = self.loop.create_future()
-        self._replies[request] = reply
-        try:
-            self._turn(command(request))
-            return await asyncio.wait_for(reply, REPLY_S_MAX)
-        finally:
-            del self._replies[request]
-
     # --- looking in
 
     def waiting_for(self) -> list[str]:
@@ -343,7 +314,7 @@ class Driver:
             case Dial(peer, address):
                 self._dial(peer, address)
             case Reply():
-                self._reply(effect)
+                self.operations.replied(effect)
             case Retain(event):
                 self.door.retain(event)
             case Remember():
@@ -404,11 +375,6 @@ class Driver:
         except OSError as error:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")
-
-    def _reply(self, effect: Reply) -> None:
-        reply = self._replies.get(effect.request)
-        if reply is not None and not reply.done():
-            reply.set_result(effect)
 
     def _dial(self, peer: str, address: str) -> None:
         self._later(self._dialling(peer, address))

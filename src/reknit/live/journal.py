@@ -28,6 +28,7 @@ LEFT = "left"
 NEWS: dict[Kind, str] = {
     Kind.LINK_ADDED: "link to {} added",
     Kind.LINK_REMOVED: "link to {} removed",
+    Kind.LINK_LOST: "{} is taken for lost",
     Kind.LINK_MOVED: "link moved to {} from",
     Kind.LINK_HANDED: "link of {} handed over to",
     Kind.LINK_TAKEN: "link of {} taken over from",

@@ -50,7 +50,7 @@ def count(driver: Driver) -> dict[str, Any]:
     counted = {
         "shell": {**msgspec.to_builtins(driver.counters), **shell},
         "mqtt": msgspec.to_builtins(driver.door.counters),
-        "core": {"malformed_frames": driver.broker.links.malformed, "unrouted": driver.broker.unrouted},
+        "core": {"malformed_frames": driver.broker.links.malformed, "unrouted": driver.broker.transit.unrouted},
         "neighbours": msgspec.to_builtins(driver.journal.neighbours),
     }
     if driver.trace is not None:

@@ -75,7 +75,7 @@ class Metrics(Collector):
         waiting = {name: each["outbox_bytes"] for name, each in links.items()}
         yield self._gauge("link_up", "Whether the link to this neighbour is up.", up, "link")
         yield self._gauge("link_outbox_bytes", "Bytes that this neighbour has not settled.", waiting, "link")
-        unrouted = self._driver.broker.unrouted
+        unrouted = self._driver.broker.transit.unrouted
         yield self._counter("unrouted", "Events that may not have got where they were wanted.", {"": unrouted})
 
     def _counter(self, name: str, text: str, values: Mapping[str, float], label: str = "") -> Metric:

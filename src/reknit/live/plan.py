@@ -18,10 +18,26 @@ import msgspec
 
 from reknit.core.overlay.shapes import Edge
 from reknit.live.address import Address, free_ports, parse_address, port_is_free
-from reknit.live.config import BrokerSection, NetworkFile, Settings, network_edges
+from reknit.live.config import (
+    BrokerSection,
+    NetworkFile,
+    Settings,
+    network_edges,
+    standby_edges,
+    with_standby,
+)
 from reknit.live.errors import PortTaken
 
-__all__ = ["PLACES", "NetworkPlan", "PlannedBroker", "broker_command", "dialler", "neighbours_of", "plan_network"]
+__all__ = [
+    "PLACES",
+    "NetworkPlan",
+    "PlannedBroker",
+    "broker_command",
+    "dialler",
+    "neighbours_of",
+    "plan_network",
+    "settings_of",
+]
 
 
 PLACES = ("mqtt", "listen", "admin")
@@ -53,6 +69,8 @@ class NetworkPlan:
     brokers: tuple[PlannedBroker, ...]
     edges: tuple[Edge, ...]
     settings: Settings
+    standby: tuple[Edge, ...] = ()
+    """Links that are made when the tree is torn."""
 
 
 def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
@@ -80,7 +98,8 @@ def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
     )
     # The links were checked as a whole, so that no broker has to search for cycles when it starts.
     options = msgspec.structs.replace(file.options, founded=True)
-    return NetworkPlan(brokers, tuple(edges), msgspec.structs.replace(file.settings, options=options))
+    shared = msgspec.structs.replace(file.settings, options=options)
+    return NetworkPlan(brokers, tuple(edges), shared, tuple(standby_edges(file)))
 
 
 def dialler(a: str, b: str) -> str:
@@ -97,6 +116,14 @@ def neighbours_of(name: str, edges: Sequence[Edge], brokers: Sequence[PlannedBro
             other = edge[1] if edge[0] == name else edge[0]
             found[other] = where.get(other, "") if dialler(name, other) == name else ""
     return found
+
+
+def settings_of(name: str, plan: NetworkPlan) -> Settings:
+    """What one broker of the network is told: what all are, and its own standby links."""
+    where = {broker.name: str(broker.listen) for broker in plan.brokers}
+    ends = [other for one, other in (*plan.standby, *(edge[::-1] for edge in plan.standby)) if one == name]
+    options = with_standby(plan.settings.options, {other: where[other] for other in ends})
+    return msgspec.structs.replace(plan.settings, options=options)
 
 
 def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings, state: Path) -> list[str]:

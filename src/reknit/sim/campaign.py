@@ -13,15 +13,24 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from reknit.sim.checkers.delivery import Tally
-from reknit.sim.schedule import run_seed
+from reknit.sim.schedule import Focus, run_seed
 from reknit.trace.records import Kind, Record
 
 __all__ = ["Report", "SeedResult", "run_campaign"]
 
 VIOLATIONS_SHOWN_MAX = 20
 """Of one schedule; one fault often shows many times."""
+
+LAST_STEPS = (
+    *("end at the goal", "emptied", "undone", "lockNack", "unlock"),  # of a swap
+    *("answer", "mark"),  # of a return
+    *("connect at the neighbour", "connectAck at the new"),  # of an add
+    "left",  # of a drain
+)
+"""How the names of those steps begin behind which a broker takes part in a change no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,9 @@ class Report:
         self.coverage.update(result.coverage)
 
 
-def check_seed(seed: int) -> SeedResult:
+def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
     try:
-        outcome = run_seed(seed)
+        outcome = run_seed(seed, focus)
     except Exception as error:  # whatever it is: the next seed is tried
         return SeedResult(seed, (_failure(error),), 1, Tally(), 0, {})
     coverage = Counter(record.kind.value for record in outcome.records)
@@ -69,16 +78,22 @@ def check_seed(seed: int) -> SeedResult:
 def _changes(records: Iterable[Record]) -> Counter[str]:
     """Which steps of changes were taken, in which part; and in which step a broker was when it crashed."""
     found: Counter[str] = Counter()
-    last: dict[str, str] = {}  # by node that takes part in a change: its last step
+    last: dict[tuple[str, str], str] = {}  # by node that takes part in a change, and its kind: its last step
     for record in records:
         if record.kind is Kind.CHANGE:
-            found[f"step of a {record.detail}"] += 1
-            last[record.node] = record.detail
-            if record.detail.split(": ")[1].startswith(("end", "lockNack", "unlock")):
-                del last[record.node]
-        elif record.kind is Kind.CRASHED and record.node in last:
-            found[f"crash after a {last[record.node]}"] += 1
+            kind, _, step = record.detail.partition(": ")
+            found[f"step of {_a(kind)}: {step}"] += 1
+            last[record.node, kind] = step
+            if step.startswith(LAST_STEPS):
+                del last[record.node, kind]
+        elif record.kind is Kind.CRASHED:
+            for node, kind in [each for each in last if each[0] == record.node]:
+                found[f"crash in {_a(kind)}: after {last.pop((node, kind))}"] += 1
     return found
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def _failure(error: Exception) -> str:
@@ -88,11 +103,12 @@ def _failure(error: Exception) -> str:
     )
 
 
-def run_campaign(seeds: Sequence[int], processes: int | None = None) -> Iterator[SeedResult]:
+def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Focus = "all") -> Iterator[SeedResult]:
     """The result of each seed, in the order of the seeds."""
+    check = partial(check_seed, focus=focus)
     count = min(processes or os.cpu_count() or 1, len(seeds))
     if count <= 1:
-        yield from map(check_seed, seeds)
+        yield from map(check, seeds)
         return
     with multiprocessing.get_context("spawn").Pool(count) as pool:
-        yield from pool.imap(check_seed, seeds, chunksize=max(1, min(16, len(seeds) // (4 * count))))
+        yield from pool.imap(check, seeds, chunksize=max(1, min(16, len(seeds) // (4 * count))))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reknit.core.broker import Broker, BrokerOptions
@@ -76,6 +76,7 @@ class Node:
     alarm: float | None = None
     heir: str = ""  # where its clients were sent
     gone: bool = False  # it was drained, and has left for good
+    lost: bool = False  # it has died for good
 
 
 class Cluster:
@@ -92,6 +93,7 @@ class Cluster:
         self.replies: dict[int, str] = {}
         self.clients = Clients(self.kernel, random.Random(f"{seed}/clients"), self.records, self.give)
         self.nodes: dict[str, Node] = {}
+        self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
         self._requests = 0
@@ -111,7 +113,7 @@ class Cluster:
 
     def start(self, name: str) -> None:
         node = self.nodes[name]
-        if node.gone:
+        if node.gone or node.lost:
             return
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
@@ -131,6 +133,39 @@ class Cluster:
             self.records.append(Record(self.kernel.now, name, Kind.CRASHED))
             self.network.crash(name)
             self.clients.crash(name)
+
+    def lose(self, name: str) -> None:
+        """It dies, and never comes back."""
+        self.nodes[name].lost = True
+        self.crash(name)
+
+    def find_again(self, name: str) -> None:
+        """Who was lost comes back after all."""
+        self.nodes[name].lost = False
+        self.start(name)
+
+    def can_spare(self, name: str) -> bool:
+        """Its neighbours live, and each knows of all others; what nobody was told, nobody can repair."""
+        broker = self.nodes[name].broker
+        near = [] if broker is None else [self.nodes[peer].broker for peer in broker.overlay.neighbours()]
+        if broker is None or broker.overlay.swaps.current is not None or broker.overlay.swaps.closing:
+            return False
+        names = {each.name for each in near if each is not None}
+        known = [{each.name, *each.replacing.repair.others(name)} for each in near if each is not None]
+        return len(known) == len(near) and all(names <= each for each in known)
+
+    def can_part(self, one: str, other: str) -> bool:
+        """There is another way between these neighbours: one of them can reach a neighbour of the other."""
+        for near, far in ((one, other), (other, one)):
+            broker = self.nodes[near].broker
+            if broker is None or broker.overlay.swaps.involves(far) or broker.overlay.link(far) is None:
+                return False
+        ways = [(near, by) for near, far in ((one, other), (other, one)) for by in self._others(near, far)]
+        return any(not self.network.is_severed(*way) for way in ways)
+
+    def _others(self, near: str, far: str) -> list[str]:
+        broker = self.nodes[near].broker
+        return [] if broker is None else list(broker.replacing.repair.others(far))
 
     def pause(self, name: str) -> None:
         self.nodes[name].paused = True
@@ -173,6 +208,8 @@ class Cluster:
     def _perform(self, name: str, effect: Effect) -> None:
         match effect:
             case Send(conn=conn, frame=frame):
+                if self.sent is not None:
+                    self.sent(name, self.network.other_end(conn), frame)
                 self.network.send(conn, frame)
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:
@@ -291,7 +328,9 @@ class Cluster:
 
     def is_calm(self) -> bool:
         """Nothing is in flight, under way or waiting anywhere."""
-        return self.clients.at_rest and all(self._node_is_calm(node) for node in self.nodes.values() if not node.gone)
+        return self.clients.at_rest and all(
+            self._node_is_calm(node) for node in self.nodes.values() if not node.gone and not node.lost
+        )
 
     def _node_is_calm(self, node: Node) -> bool:
         broker = node.broker
@@ -318,7 +357,7 @@ class Cluster:
         """Why it is not calm, for a person to read."""
         reasons: list[str] = []
         for node in self.nodes.values():
-            if node.gone:
+            if node.gone or node.lost:
                 continue
             if node.broker is None or node.paused:
                 reasons.append(f"{node.name} is {'down' if node.broker is None else 'paused'}")

@@ -15,6 +15,8 @@ from reknit.sim.cluster import Cluster
 
 __all__ = ["FaultOptions", "Faults"]
 
+BROKERS_LEFT_MIN = 3
+
 
 class FaultOptions(msgspec.Struct, frozen=True):
     """How many of each per broker and minute of virtual time; 0 is never."""
@@ -29,6 +31,9 @@ class FaultOptions(msgspec.Struct, frozen=True):
     """A broker loses all its memory, and comes back."""
     pauses: float = 0.0
     """A broker does nothing for a while, and then goes on as if nothing had been."""
+    losses: int = 0
+    """So many brokers at a time die for good; or, if they are links, so many links."""
+    lost_links: bool = False
     span_s_max: float = 6.0
     """Cuts, crashes and pauses last at most so long."""
 
@@ -57,6 +62,9 @@ class Faults:
             count = int(expected) + (self.rng.random() < expected % 1)
             for _ in range(count):
                 self.cluster.kernel.after(self.rng.uniform(0, span_s), self._do, name, deed)
+        lose = ("lost link", self._lose_link) if self.options.lost_links else ("lost broker", self._lose_broker)
+        for _ in range(self.options.losses):
+            self.cluster.kernel.after(self.rng.uniform(0, span_s), self._do, *lose)
 
     def _do(self, name: str, deed: Callable[[], bool]) -> None:
         if self._active and deed():
@@ -144,3 +152,19 @@ class Faults:
     def _end_pause(self, name: str) -> None:
         if self.cluster.nodes[name].paused:
             self.cluster.resume(name)
+
+    def _lose_broker(self) -> bool:
+        """Not one of the last three, and only where the others can know what to do."""
+        alive = [name for name in self.cluster.nodes if self.cluster.is_alive(name)]
+        spare = [name for name in alive if self.cluster.can_spare(name)]
+        if len(alive) <= BROKERS_LEFT_MIN or not spare:
+            return False
+        self.cluster.lose(self.rng.choice(spare))
+        return True
+
+    def _lose_link(self) -> bool:
+        pair = self._neighbours()
+        if pair is None or not self.cluster.can_part(*pair):
+            return False
+        self.cluster.network.sever(*pair)
+        return True

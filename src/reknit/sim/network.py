@@ -70,23 +70,26 @@ class Network:
         self.rng = rng
         self.give = give
         self.alive = alive
+        self.latency_of: Callable[[str, str], float] | None = None
+        """By the names of both ends: how long each frame between them takes. None: each frame draws its own."""
         self.traffic = Traffic()
         self._ends: dict[int, _End] = {}
         self._cuts: dict[tuple[str, str], None] = {}  # directions
+        self._severed: dict[tuple[str, str], None] = {}  # the same, for good
         self._count = 0
 
     # --- what a node does
 
     def dial(self, node: str, peer: str) -> None:
         if self._cut(node, peer) or self._cut(peer, node) or not self.alive(peer):
-            wait = self._latency() if not self._cut(node, peer) else self.options.dial_timeout_s
+            wait = self._latency(node, peer) if not self._cut(node, peer) else self.options.dial_timeout_s
             self.kernel.after(wait, self.give, node, DialFailed(peer, "no answer"))
             return
         near, far = self._count + 1, self._count + 2
         self._count = far
         self._ends[near] = _End(node, peer, far)
         self._ends[far] = _End(peer, node, near)
-        delay = self._latency()
+        delay = self._latency(node, peer)
         self.kernel.after(delay, self._open, far, Accepted(far))
         self.kernel.after(2 * delay, self._open, near, Dialled(peer, near))
 
@@ -99,7 +102,7 @@ class Network:
         far = self._ends.get(end.peer)
         if far is None:
             if not self._cut(end.node, end.other) and not self._cut(end.other, end.node):
-                self.kernel.after(2 * self._latency(), self._lose, conn, "connection reset")
+                self.kernel.after(2 * self._latency(end.node, end.other), self._lose, conn, "connection reset")
         elif self.options.datagrams:
             self._send_datagram(end, frame)
         elif self._cut(end.node, end.other):
@@ -112,6 +115,10 @@ class Network:
         if end is not None:
             del self._ends[conn]
             self._tell_lost(end.peer, f"closed by {end.node}", end)
+
+    def other_end(self, conn: int) -> str:
+        """Who is at the other end of a connection; empty if it is gone."""
+        return self._ends[conn].other if conn in self._ends else ""
 
     # --- what goes wrong
 
@@ -140,6 +147,13 @@ class Network:
         """Nothing gets from ``node`` to ``towards`` any more."""
         self._cuts[node, towards] = None
 
+    def sever(self, one: str, other: str) -> None:
+        """Nothing gets from one to the other any more, nor back, and that is not healed."""
+        self._severed[one, other] = self._severed[other, one] = None
+
+    def is_severed(self, one: str, other: str) -> bool:
+        return (one, other) in self._severed
+
     def heal(self, *directions: tuple[str, str]) -> None:
         """Undo these cuts, or all."""
         for direction in directions or list(self._cuts):
@@ -151,13 +165,15 @@ class Network:
     # --- inside
 
     def _cut(self, node: str, towards: str) -> bool:
-        return (node, towards) in self._cuts
+        return (node, towards) in self._cuts or (node, towards) in self._severed
 
-    def _latency(self) -> float:
+    def _latency(self, one: str, other: str) -> float:
+        if self.latency_of is not None:
+            return self.latency_of(one, other)
         return self.rng.uniform(self.options.latency_s_min, self.options.latency_s_max)
 
     def _send_stream(self, conn: int, end: _End, frame: bytes) -> None:
-        end.arrives_at = max(end.arrives_at, self.kernel.now + self._latency())
+        end.arrives_at = max(end.arrives_at, self.kernel.now + self._latency(end.other, end.node))
         self.kernel.at(end.arrives_at, self._arrive, conn, frame)
 
     def _arrive(self, conn: int, frame: bytes) -> None:
@@ -179,7 +195,9 @@ class Network:
             copies = 2
             self.traffic.duplicated += 1
         for _ in range(copies):
-            self.kernel.after(self._latency(), self._give_if_open, end.peer, Received(end.peer, frame))
+            self.kernel.after(
+                self._latency(end.node, end.other), self._give_if_open, end.peer, Received(end.peer, frame)
+            )
 
     def _open(self, conn: int, given: Accepted | Dialled) -> None:
         end = self._ends.get(conn)
@@ -196,7 +214,7 @@ class Network:
         """The far end notices behind what was sent to it before; cut off, it notices nothing."""
         if not self._cut(near.node, near.other):
             far = self._ends.get(conn)
-            at = max(self.kernel.now + self._latency(), far.arrives_at if far else 0.0)
+            at = max(self.kernel.now + self._latency(near.node, near.other), far.arrives_at if far else 0.0)
             self.kernel.at(at, self._lose, conn, reason)
 
     def _lose(self, conn: int, reason: str) -> None:

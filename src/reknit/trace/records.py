@@ -13,7 +13,10 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["Kind", "Record"]
+__all__ = ["DRAINED", "Kind", "Record"]
+
+DRAINED = "drain: end at the leaver"
+"""The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 
 
 class Kind(StrEnum):
@@ -39,6 +42,7 @@ class Kind(StrEnum):
     CALM = "calm"  # written by the shell: nothing is in flight and every table is final
     LINK_ADDED = "link_added"  # peer: the overlay has this link from now on
     LINK_REMOVED = "link_removed"  # peer, detail
+    LINK_LOST = "link_lost"  # peer, detail: out of reach for too long, or so it says; whatever it still holds is void
     LINK_MOVED = "link_moved"  # peer, detail = a broker: the link to that broker leads to peer from now on
     LINK_HANDED = "link_handed"  # peer, detail = a broker: the link of peer leads to that broker now, no more here
     LINK_TAKEN = "link_taken"  # peer, detail = a broker: the link that led from peer to that broker leads here now

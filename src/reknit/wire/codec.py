@@ -13,6 +13,8 @@ from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
     Abort,
+    Apart,
+    Around,
     Ask,
     AskHeld,
     Change,
@@ -29,12 +31,14 @@ from reknit.wire.messages import (
     Frame,
     Held,
     Hello,
+    Inquire,
     Known,
     Line,
     Lines,
     Lock,
     LockAck,
     LockNack,
+    Mark,
     Message,
     Moving,
     Offer,
@@ -63,6 +67,7 @@ from reknit.wire.messages import (
 )
 
 __all__ = [
+    "AROUND_MAX",
     "CLIENT_CHARS_MAX",
     "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
@@ -93,9 +98,14 @@ NAME_CHARS_MAX = 256
 PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
 
+AROUND_MAX = 1024
+"""Neighbours that a broker tells of."""
+
 DIGEST_BYTES_MAX = 64
-DIGESTS_MAX = 1024
 """What stands for a set of patterns."""
+
+DIGESTS_MAX = 1024
+"""What stands for a book, bucket by bucket."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
 
@@ -213,6 +223,10 @@ def _check_step(message: Message) -> None:
                 _check_patterns(patterns)
         case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id) | Ask(id=id):
             _check_names(id[0])
+        case Inquire(id=id, of=of, to=to):
+            _check_names(id[0], of, to)
+        case Mark(id=id, to=to):
+            _check_names(id[0], to)
         case _:
             _check_change_message(message)
 
@@ -239,6 +253,12 @@ def _check_change_message(message: Message) -> None:
         case Held(id=id_, patterns=patterns):
             _check_names(id_)
             _check_patterns(patterns)
+        case Apart(lost=lost):
+            _check_names(lost)
+        case Around(neighbours=neighbours):
+            if len(neighbours) > AROUND_MAX:
+                raise BadFrame(f"{len(neighbours)} neighbours at once, over the {AROUND_MAX} that are allowed")
+            _check_names(*(name for each in neighbours for name in each))
 
 
 def _check_change(change: Change) -> None:

@@ -15,11 +15,15 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._book import Digests, Line, Lines
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._repair import Apart, Around, RepairMessage
+from reknit.wire._returning import Inquire, Mark, Returning
 
 __all__ = [
     "LASTING",
     "Abort",
     "Ack",
+    "Apart",
+    "Around",
     "Ask",
     "AskHeld",
     "Change",
@@ -38,6 +42,7 @@ __all__ = [
     "Frame",
     "Held",
     "Hello",
+    "Inquire",
     "Known",
     "Leave",
     "Line",
@@ -45,6 +50,7 @@ __all__ = [
     "Lock",
     "LockAck",
     "LockNack",
+    "Mark",
     "Message",
     "Mode",
     "Moving",
@@ -56,8 +62,10 @@ __all__ = [
     "Rec",
     "Refuse",
     "Release",
+    "RepairMessage",
     "Resent",
     "Rest",
+    "Returning",
     "Seated",
     "Seek",
     "Side",
@@ -365,13 +373,15 @@ Message: TypeAlias = (
     | Seated
     | Ask
     | Resent
+    | Returning
     | ChangeMessage
     | Moving
     | Lines
     | Digests
+    | RepairMessage
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
+LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 

@@ -10,6 +10,7 @@ import pytest
 from reknit.cli._changes.cost import estimate
 from reknit.cli._changes.plans import plan_add, plan_drain, plan_link, plan_swap, plan_undo
 from reknit.cli._changes.view import View
+from reknit.cli._problem import BadInput
 from reknit.core.broker import BrokerOptions
 from reknit.core.overlay.history import Deed
 from reknit.core.overlay.shapes import find_path, names, shape_edges
@@ -18,6 +19,8 @@ from reknit.core.routing.strategies import RoutingName
 from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
+from reknit.wire.codec import decode
+from reknit.wire.messages import Data, Message
 
 BROKERS = names(8)
 
@@ -108,3 +111,32 @@ def test_an_undone_drain_is_a_broker_more_and_swaps_towards_it(routing: RoutingN
     cost = estimate(view, plan, tables)
     assert cost.brokers == ["b2", "b3", "b4"]
     assert cost.messages >= 4 + 12
+
+
+@pytest.mark.parametrize("strategy", ["strawman", "deferred", "path", "path-batched"])
+def test_a_replacement_at_once_takes_what_it_takes_in_a_rehearsal(strategy: str) -> None:
+    cluster = settled([("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b4", "b5"), ("b2", "b6")])
+    view = view_of(cluster)
+    plan = plan_link(view, ("b3", "b4"), ("b1", "b5"), strategy)
+    assert plan.moves[0].brokers == ("b3", "b2", "b1", "b5", "b4")
+    cost = estimate(view, plan, tables_of(cluster))
+    said: list[Message] = []
+
+    def hear(_: str, __: str, frame: bytes) -> None:
+        data = decode(frame)
+        said.extend(data.messages if isinstance(data, Data) else ())
+
+    cluster.sent = hear
+    request = cluster.replace_link(strategy, ("b3", "b2", "b1"), ("b5", "b4"))
+    assert cluster.settle(30.0)
+    assert cluster.replies[request] == ""
+    assert cost.messages == len(said)
+    assert cost.brokers == ["b1", "b2", "b3", "b4", "b5"]
+
+
+def test_a_replacement_that_brokers_would_refuse_is_refused_by_its_rehearsal() -> None:
+    cluster = settled([("b1", "b2"), ("b2", "b3")])
+    view, tables = view_of(cluster), {name: table | {"covering": True} for name, table in tables_of(cluster).items()}
+    plan = plan_link(view, ("b1", "b2"), ("b1", "b3"), "path")
+    with pytest.raises(BadInput, match=r"path does not work with covering, .* use deferred or strawman"):
+        estimate(view, plan, tables)

@@ -88,8 +88,31 @@ def test_a_link_slides_as_one_change_of_several_moves() -> None:
     assert plan_swap(view_of(LINE), Step("b1", "b2", "b3")).of == ""
 
 
+@pytest.mark.parametrize("strategy", ["strawman", "deferred", "path", "path-batched"])
+def test_a_link_is_replaced_at_once_by_one_move_along_the_path(strategy: str) -> None:
+    found = plan_link(view_of(LINE), ("b2", "b3"), ("b5", "b1"), strategy)
+    assert found.moves == (Deed("replace", ("b2", "b1", "b5", "b4", "b3"), strategy, 1),)
+    assert found.said(done=False) == "b2 - b3 would become b1 - b5"
+    assert (found.of, found.brokers) == ("", ["b1", "b2", "b3", "b4", "b5"])
+    with pytest.raises(BadInput, match="would be split; try: reknit link replace b2 b3 --with b2 b5"):
+        plan_link(view_of(LINE), ("b1", "b2"), ("b2", "b5"), strategy)
+
+
+def test_a_replacement_is_undone_along_the_path_that_there_is_then() -> None:
+    done = [Deed("replace", ("b2", "b1", "b5", "b4", "b3"), "path", 1)]
+    there: list[Edge] = [("b1", "b2"), ("b1", "b5"), ("b3", "b4"), ("b4", "b5")]
+    (move,) = plan_undo(view_of(there), "change undo x", done).moves
+    assert str(move) == "link replace b1 b5 --with b2 b3 --strategy path"
+    assert move.brokers == ("b1", "b2", "b3", "b4", "b5")
+    other: list[Edge] = [("b1", "b2"), ("b1", "b5"), ("b3", "b5"), ("b4", "b5")]
+    (move,) = plan_undo(view_of(other), "change undo x", done).moves
+    assert move.brokers == ("b1", "b2", "b3", "b5")
+    with pytest.raises(BadInput, match="change undo x: there is no link b1 - b5"):
+        plan_undo(view_of(LINE), "change undo x", done)
+
+
 def test_a_strategy_that_is_none_is_named() -> None:
-    with pytest.raises(BadInput, match="there is no strategy 'magic'; there are: swap"):
+    with pytest.raises(BadInput, match="no strategy 'magic'; there are: swap, strawman, deferred, path, path-batched"):
         plan_link(view_of(LINE), ("b1", "b2"), ("b1", "b3"), "magic")
 
 

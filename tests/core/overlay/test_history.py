@@ -8,7 +8,7 @@ import pytest
 
 from reknit.core.io import Reply, SwapLink
 from reknit.core.overlay import history as module
-from reknit.core.overlay.history import SWAP, Deed, History, change_name, waits_for
+from reknit.core.overlay.history import REPLACE, SWAP, Deed, History, change_name, waits_for
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
@@ -108,3 +108,11 @@ def test_a_refused_try_is_the_same_change_until_it_is_answered() -> None:
     assert (last["error"], last["begun"], last["ended"]) == ("g is no neighbour of m", 0.0, desk.now)
     assert last["id"] != first["id"]
     assert desk.all(Reply) == [Reply(5, "g is no neighbour of m", last["id"])]
+
+
+def test_a_replacement_has_an_inverse_that_leads_back_along_the_same_path() -> None:
+    deed = Deed(REPLACE, ("A", "E", "C", "D", "B"), "path", 2)
+    assert str(deed) == "link replace A B --with C D --strategy path"
+    assert deed.inverse == Deed(REPLACE, ("C", "E", "A", "B", "D"), "path", 2)
+    assert str(deed.inverse) == "link replace C D --with A B --strategy path"
+    assert deed.inverse.inverse == deed

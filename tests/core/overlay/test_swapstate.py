@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reknit.core.overlay.notes import Stage, read_notes
+from reknit.core.overlay.options import OverlayOptions
 from tests.core.overlay.triple import Triple
 
 
@@ -18,7 +19,10 @@ def test_nobody_is_locked_before_or_after_a_swap() -> None:
     cluster.swap("a", "b", "c")
     assert cluster.settle(30.0)
     assert [_state(cluster, name).locked for name in "abc"] == ["", "", ""]
-    assert [cluster.nodes[name].notes for name in "abc"] == ["", "", ""]
+    assert [cluster.nodes[name].notes for name in "ab"] == ["", ""]
+    assert "ended" in cluster.nodes["c"].notes
+    cluster.kernel.run(until=cluster.kernel.now + OverlayOptions().close_s_max + 1.0)
+    assert cluster.nodes["c"].notes == ""
 
 
 def test_while_it_lasts_each_of_the_three_has_a_note_of_it() -> None:

@@ -45,6 +45,10 @@ class Story:
     def unlinked(self, node: str, peer: str) -> Story:
         return self._add(node, Kind.LINK_REMOVED, peer=peer)
 
+    def lost(self, node: str, peer: str) -> Story:
+        """Given up without the other end's knowing."""
+        return self._add(node, Kind.LINK_LOST, peer=peer).unlinked(node, peer)
+
     def calm(self) -> Story:
         return self._add("", Kind.CALM)
 

@@ -53,3 +53,12 @@ def test_a_forest_has_paths_inside_its_trees_only() -> None:
         forest.see(record)
     assert forest.path("b1", "b2") == ["b1", "b2"]
     assert forest.path("b1", "b4") is None
+
+
+def test_a_link_that_one_end_has_given_up_is_none_whatever_the_other_comes_back_with() -> None:
+    story = Story().network("b1-b2", "b2-b3").lost("b1", "b2").lost("b3", "b2").linked("b1", "b3").linked("b3", "b1")
+    assert _found(story) == []  # b2 still holds both
+    assert _found(story.crashed("b2").started("b2").linked("b2", "b1").linked("b2", "b3")) == []
+    back = story.unlinked("b2", "b1").unlinked("b2", "b3").linked("b1", "b2").linked("b2", "b1")
+    assert _found(back) == []
+    assert _found(back.linked("b3", "b2")) == ["a cycle: b2 - b1 - b3 - b2"]

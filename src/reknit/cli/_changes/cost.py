@@ -5,6 +5,8 @@ behind it, from the tables that they will have then. It is an estimate all the s
 the plan is carried out, a swap that collides with another is tried again, and one in which a broker dies says more.
 Greetings and acknowledgements of the new connection are not counted.
 
+What a replacement at once takes cannot be summed up in that way: it is rehearsed (see ``rehearsal``).
+
 Owns: the estimate. Must not know: doors, or how a plan was made.
 """
 
@@ -16,8 +18,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reknit.cli._changes.plans import Move, Plan, tree_after
+from reknit.cli._changes.rehearsal import rehearse
 from reknit.cli._changes.view import View
-from reknit.core.overlay.history import ADD, DRAIN
+from reknit.core.overlay.history import ADD, DRAIN, REPLACE
 from reknit.core.overlay.shapes import Edge, find_path
 from reknit.core.overlay.swap import Step, swap_messages
 from reknit.core.routing.announcements import without_covered
@@ -59,8 +62,10 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
 def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
     edges: Sequence[Edge] = view.edges
     said: list[Message | Frame] = []
-    if len(plan.moves) > 1 or _routing(tables) == "global-table":
+    if len(plan.moves) > 1 or plan.moves[0].kind == REPLACE or _routing(tables) == "global-table":
         view.answers(*view.names)
+    if plan.moves[0].kind == REPLACE:
+        return _rehearsed(edges, plan, tables)
     for move in plan.moves:
         said += _SAID.get(move.kind, _swap)(view, edges, move, tables)
         edges = tree_after(edges, move)
@@ -70,6 +75,14 @@ def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
     sessions = sum(len(table["clients"]) for table in moved) if moved else None
     subscriptions = sum(each["kind"] == "client" for table in moved for each in table["entries"]) if moved else None
     return Cost(plan.brokers, len(said), sum(len(encode(word)) for word in said), sessions, subscriptions)
+
+
+def _rehearsed(edges: Sequence[Edge], plan: Plan, tables: Tables) -> Cost:
+    """A replacement at once is a plan of one move."""
+    wanted = {name: _wanted(table) for name, table in tables.items()}
+    table = next(iter(tables.values()))
+    said = rehearse(edges, wanted, table["routing"], table["covering"], plan.moves[0])
+    return Cost(sorted({*plan.brokers, *said.brokers}), len(said.words), sum(len(encode(word)) for word in said.words))
 
 
 def _swap(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Sequence[Message | Frame]:

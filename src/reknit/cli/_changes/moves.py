@@ -1,7 +1,7 @@
 """Making one move of a plan: who is asked for it, what is said while it takes its time, and under which id it is known.
 
-Owns: the requests. Must not know: plans. A swap is asked for at the broker whose link moves, a drain at the broker that
-is to leave; for a broker more, whoever looks after the network is asked.
+Owns: the requests. Must not know: plans. A swap is asked for at the broker whose link moves, a replacement at the first
+of its path, a drain at the broker that is to leave; for a broker more, whoever looks after the network is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 
 from reknit.cli._operator import Operator
 from reknit.cli._problem import Failed
-from reknit.core.overlay.history import ADD, DRAIN, SWAP, Deed
+from reknit.core.overlay.history import ADD, DRAIN, REPLACE, SWAP, Deed
 
 __all__ = ["make"]
 
@@ -31,15 +31,25 @@ def make(operator: Operator, deed: Deed, of: str) -> str:
     return _MAKERS[deed.kind](operator, deed, of)
 
 
-# --- a swap
+# --- a swap, or one link for another at once
 
 
 def _swap(operator: Operator, deed: Deed, of: str) -> str:
     mover, middle, goal = deed.brokers
-    body = {"kind": "swap", "middle": middle, "goal": goal, "of": of}
+    return _asked_for(operator, mover, {"kind": "swap", "middle": middle, "goal": goal, "of": of})
+
+
+def _replace(operator: Operator, deed: Deed, of: str) -> str:
+    head, tail = deed.brokers[: deed.near + 1], deed.brokers[deed.near + 1 :]
+    address = str(operator.get(tail[0], "/topology")["listen"])
+    path = {"strategy": deed.strategy, "head": head, "tail": tail, "address": address}
+    return _asked_for(operator, head[0], {"kind": "replace", **path, "of": of})
+
+
+def _asked_for(operator: Operator, at: str, body: dict[str, Any]) -> str:
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(operator.change, "POST", "/changes", body, mover)
-        _until_answered(asked, operator, mover)
+        asked = pool.submit(operator.change, "POST", "/changes", body, at)
+        _until_answered(asked, operator, at)
         return str(asked.result()["change"])
 
 
@@ -125,8 +135,8 @@ def _add(operator: Operator, deed: Deed, of: str) -> str:
 def _known(operator: Operator, at: str, deed: Deed) -> list[str]:
     """The ids of such deeds that were done, as far as this broker remembers."""
     history = operator.get(at, "/changes")["history"]
-    same = [each for each in history if (each["kind"], tuple(each["brokers"])) == deed]
+    same = [each for each in history if (each["kind"], tuple(each["brokers"])) == (deed.kind, deed.brokers)]
     return [str(each["id"]) for each in same if each["ended"] is not None and not each["error"]]
 
 
-_MAKERS: dict[str, Callable[[Operator, Deed, str], str]] = {SWAP: _swap, ADD: _add, DRAIN: _drain}
+_MAKERS: dict[str, Callable[[Operator, Deed, str], str]] = {SWAP: _swap, REPLACE: _replace, ADD: _add, DRAIN: _drain}

@@ -11,12 +11,14 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from reknit.cli._changes.view import View
 from reknit.cli._problem import BadInput
-from reknit.core.overlay.history import ADD, DRAIN, SWAP, Deed
+from reknit.core.overlay.change import find_change
+from reknit.core.overlay.history import ADD, DRAIN, REPLACE, SWAP, Deed, deed_of
 from reknit.core.overlay.shapes import Edge, adjacency, find_path
+from reknit.core.overlay.strategy import StrategyName
 from reknit.core.overlay.swap import NoReplacement, Step, after, plan_replacement, why_no_swap
 
 __all__ = ["STRATEGIES", "Move", "Plan", "plan_add", "plan_drain", "plan_link", "plan_swap", "plan_undo", "tree_after"]
@@ -41,20 +43,31 @@ class Plan:
 
     def said(self, done: bool) -> str:
         """What it does, as a sentence."""
-        for kind, (one, other) in ((move.kind, move.brokers[:2]) for move in self.moves if move.kind != SWAP):
+        for kind, (one, other) in ((move.kind, move.brokers[:2]) for move in self.moves if move.kind in (ADD, DRAIN)):
             if kind == ADD:
                 return f"{one} {'is' if done else 'would be'} linked with {other}"
             have = "has left, and its clients are" if done else "would leave, and its clients would be"
             return f"{one} {have} with {other}"
-        first, last = Step(*self.moves[0].brokers), Step(*self.moves[-1].brokers)  # one link slides along the tree
         become = "has become" if done else "would become"
-        return f"{first.mover} - {first.middle} {become} {last.mover} - {last.goal}"
+        old, new = _ends(self.moves[0])[0], _ends(self.moves[-1])[1]  # one link slides along the tree
+        return f"{' - '.join(old)} {become} {' - '.join(new)}"
+
+
+def _ends(move: Move) -> tuple[Edge, Edge]:
+    """The link that goes, and the one that comes."""
+    if move.kind == REPLACE:
+        return move.ends
+    mover, middle, goal = move.brokers
+    return (mover, middle), (mover, goal)
 
 
 def tree_after(edges: Sequence[Edge], move: Move) -> list[Edge]:
     """The links when the move is made."""
     if move.kind == SWAP:
         return after(edges, Step(*move.brokers))
+    if move.kind == REPLACE:
+        old, new = move.ends
+        return [new if set(edge) == set(old) else edge for edge in edges]
     link = (move.brokers[0], move.brokers[1])
     return [*edges, link] if move.kind == ADD else [edge for edge in edges if set(edge) != set(link)]
 
@@ -114,7 +127,29 @@ def _swap_strategy(view: View, old: Edge, new: Edge, title: str) -> Plan:
 
 Strategy = Callable[[View, Edge, Edge, str], Plan]
 
-STRATEGIES: dict[str, Strategy] = {"swap": _swap_strategy}
+
+def _at_once(name: str) -> Strategy:
+    """The old link goes, the new one comes, and routes follow as the brokers' strategy of this name has it."""
+
+    def plan(view: View, old: Edge, new: Edge, title: str) -> Plan:
+        move = _replacement(view.edges, name, old, new)
+        view.answers(move.brokers[0], move.ends[1][1])
+        return Plan(title, (move,))
+
+    return plan
+
+
+def _replacement(edges: Sequence[Edge], name: str, old: Edge, new: Edge) -> Move:
+    plan_replacement(edges, old, new)  # which refuses what is none, with the reason
+    change = find_change(edges, name, old, new)
+    assert change is not None
+    return deed_of(change)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "swap": _swap_strategy,
+    **{name: _at_once(name) for name in get_args(StrategyName)},
+}
 """How a link can be replaced, by name. Each raises ``NoReplacement`` where the tree would not stay one."""
 
 
@@ -172,12 +207,24 @@ def plan_undo(view: View, title: str, done: Sequence[Deed]) -> Plan:
     """The inverses, last first."""
     moves = [deed.inverse for deed in reversed(done)]
     edges, added = view.edges, {move.brokers[0] for move in moves if move.kind == ADD}
-    for move in moves:
+    for place, move in enumerate(moves):
         _refuse_undo(edges, move, title)
+        moves[place] = _as_it_is_now(edges, move, title)
         edges = tree_after(edges, move)
     view.check(*(name for move in moves for name in move.brokers if name not in added))
     view.answers(*(move.brokers[0] for move in moves if move.kind != ADD))
     return _checked(view.edges, moves, title, "undo")
+
+
+def _as_it_is_now(edges: Sequence[Edge], move: Move, title: str) -> Move:
+    """A replacement leads along the path that there is now, which may be another one than before."""
+    if move.kind != REPLACE:
+        return move
+    old, new = move.ends
+    try:
+        return _replacement(edges, move.strategy, old, new)
+    except NoReplacement as refused:
+        raise BadInput(f"{title}: {refused}{_nearest_replacement(edges, old, new)}") from None
 
 
 def _refuse_undo(edges: Sequence[Edge], move: Move, title: str) -> None:

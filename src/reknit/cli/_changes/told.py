@@ -31,10 +31,13 @@ class Told(msgspec.Struct):
     bytes: int = 0
     undo: dict[str, Any] | None = None
     parts: list[dict[str, Any]] = []
+    strategy: str = ""
+    """Of a replacement, like the next one."""
+    near: int = 0
 
     @property
     def deed(self) -> Deed:
-        return Deed(self.kind, tuple(self.brokers))
+        return Deed(self.kind, tuple(self.brokers), self.strategy, self.near)
 
 
 def tell(said: list[dict[str, Any]]) -> list[Told]:
@@ -65,6 +68,8 @@ def _together(parts: list[dict[str, Any]]) -> Told:
         sum(part["bytes"] for part in parts),
         first["undo"],
         [{key: part[key] for key in ("broker", "part", "messages", "bytes", "now")} for part in parts],
+        first.get("strategy", ""),
+        first.get("near", 0),
     )
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from reknit.core.io import Close, Send
 from reknit.core.links.custody import Custody
 from reknit.core.links.options import LinkOptions
+from reknit.core.links.outgoing import Outgoing, owed_events
 from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
@@ -35,14 +36,6 @@ __all__ = ["Arrival", "Link"]
 
 EVENT_BYTES_MAX = FRAME_BYTES_MAX // 2
 """A larger event goes to no neighbour: a frame that the far end does not take would be sent again for ever."""
-
-
-@dataclass(slots=True)
-class _Outgoing:
-    seq: int
-    messages: list[Message]
-    custodies: list[Custody]
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +61,13 @@ class Link:
         self.awaited = False  # the far end may not know of it yet; it dials, we do not
         self.session = self.peer_incarnation = 0
         self.dropped = 0
+        self.away_since: float | None = turn.now  # None: a connection carries it
         # outgoing
         self._fresh: list[Message] = []  # this turn's, not yet in a frame
         self._fresh_events: list[Event] | None = None  # the open end of _fresh
         self._fresh_size = 0
         self._fresh_custodies: list[Custody] = []
-        self._outbox: deque[_Outgoing] = deque()
+        self._outbox: deque[Outgoing] = deque()
         self._outbox_bytes = 0
         self._next_seq = 1
         self._sent = 0  # the last frame sent on this connection
@@ -102,9 +96,7 @@ class Link:
     def bind(self, conn: int) -> None:
         if self.conn is not None and self.conn != conn:
             self.turn.effects.append(Close(self.conn, "replaced by a newer connection"))
-        self.conn = conn
-        self.greeted = False
-        self.hello = None
+        self.conn, self.greeted, self.hello = conn, False, None
         self._heard_at = self._spoke_at = self._resent_at = self.turn.now
         self.dial_at = None
 
@@ -128,15 +120,14 @@ class Link:
         for item in kept:
             lasting: list[Message] = [message for message in item.messages if isinstance(message, LASTING)]
             if lasting:
-                self._enqueue(lasting, item.custodies, item.size)
+                self._enqueue(lasting, item.custodies, item.size).thirds = item.thirds
             else:
                 self._discharge(item.custodies)
         self._up(hello)
         self._transmit_rest()
 
     def _up(self, hello: Hello) -> None:
-        self.greeted = True
-        self.hello = hello
+        self.greeted, self.hello, self.away_since = True, hello, None
         self.peer_incarnation = hello.incarnation
         self._up_at = self.turn.now
         self._waiting_since = None
@@ -148,8 +139,8 @@ class Link:
             self.turn.tell(Kind.LINK_DOWN, peer=self.peer, detail=reason)
             if self.turn.now > self._up_at + self.options.dial_s_max:
                 self._dial_wait = 0.0  # it was of some use; one that is cut at once, again and again, is not
-        self.conn = None
-        self.greeted = False
+        self.conn, self.greeted = None, False
+        self.away_since = self.turn.now if self.away_since is None else self.away_since
         self._waiting_since = None
         self._ack_at, self._ack_frames = None, 0
         self._dial_wait = min(max(self._dial_wait * 2, self.options.dial_s_min), self.options.dial_s_max)
@@ -246,14 +237,23 @@ class Link:
         elif self._ack_frames >= self.options.ack_frames_max and self.greeted:
             self._send_ack()
 
-    def _enqueue(self, messages: list[Message], custodies: list[Custody], size: int) -> _Outgoing:
-        item = _Outgoing(self._next_seq, messages, custodies, size)
+    def share(self, third: str) -> None:
+        """Whatever is not settled by now was to reach ``third``, too, and from now on nothing does on this way."""
+        self.flush()
+        for item in self._outbox:
+            item.thirds = (*item.thirds, third)
+
+    def owed_to(self, third: str) -> list[Event]:
+        return owed_events(self._outbox, third)
+
+    def _enqueue(self, messages: list[Message], custodies: list[Custody], size: int) -> Outgoing:
+        item = Outgoing(self._next_seq, messages, custodies, size)
         self._next_seq += 1
         self._outbox.append(item)
         self._outbox_bytes += size
         return item
 
-    def _transmit(self, item: _Outgoing) -> None:
+    def _transmit(self, item: Outgoing) -> None:
         assert self.conn is not None
         frame = Data(self.session, item.seq, self.received, self._settled, item.messages)
         self.turn.effects.append(Send(self.conn, encode(frame)))

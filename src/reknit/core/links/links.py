@@ -68,10 +68,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class TurnedAway:
-    """The other end refuses, as a link or as a join."""
+    """The other end refuses, as a link or as a join; or, unless ``reached``, nobody is there."""
 
     peer: str
     refusal: Refuse
+    reached: bool = True
 
 
 LinkEvent: TypeAlias = Arrival | Renewed | Adopted | Stranger | Answered | TurnedAway
@@ -107,6 +108,7 @@ class Links:
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
+        self.given_up: dict[str, None] = {}  # given up though they may live, and hold us for their neighbour
         self._former: dict[str, None] = {}
         self._asking: dict[str, Wave] = {}  # joins under way: whom, and for which wave
         # Who may hold us for a neighbour: nobody (None), at most this one, which was asked, or we cannot know ("").
@@ -123,6 +125,8 @@ class Links:
         link = self.of[peer] = Link(self.turn, peer, address, self.options)
         self._held_by = ""
         self._former.pop(peer, None)
+        if not tentative:
+            self.given_up.pop(peer, None)
         link.tentative = tentative
         link.dial_later()
         if not tentative:
@@ -134,6 +138,7 @@ class Links:
     def activate(self, peer: str) -> None:
         """The link belongs to the tree from now on."""
         self.of[peer].tentative = False
+        self.given_up.pop(peer, None)
         self.changed = True
         self.turn.tell(Kind.LINK_ADDED, peer=peer)
 
@@ -155,6 +160,13 @@ class Links:
         self._former[peer] = None
         if len(self._former) > FORMER_MAX:
             del self._former[next(iter(self._former))]
+
+    def give_up(self, peer: str, reason: str) -> None:
+        """Remove a neighbour that cannot be told: should it come back, it has to ask to be joined."""
+        self.remove(peer, reason)
+        self.given_up[peer] = None
+        if len(self.given_up) > FORMER_MAX:
+            del self.given_up[next(iter(self.given_up))]
 
     def ask(self, peer: str, address: str, wave: Wave) -> None:
         """Dial a broker that is no neighbour yet, to be joined with it."""
@@ -221,7 +233,8 @@ class Links:
         if link is not None and link.conn is None:
             link.lost(reason)
         elif link is None and self._asking.pop(peer, None) is not None:
-            yield TurnedAway(peer, Refuse(f"{peer} cannot be reached: {reason}", retry=True, stranger=False))
+            refusal = Refuse(f"{peer} cannot be reached: {reason}", retry=True, stranger=False)
+            yield TurnedAway(peer, refusal, reached=False)
 
     def lost(self, conn: int, reason: str) -> Iterator[LinkEvent]:
         connection = self._connections.pop(conn, None)
@@ -307,6 +320,9 @@ class Links:
 
     def _caller_greets(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
         connection.peer = hello.name
+        if hello.wave is not None and hello.name in self.of and self.of[hello.name].tentative:
+            # It has given up the link that was to be, and asks anew: for that one, or for a join, which needs a search.
+            yield TurnedAway(hello.name, Refuse("it asks anew", retry=True, stranger=True))
         link = self.of.get(hello.name)
         if hello.name == self.turn.node:
             self.refuse(conn, Refuse(f"{hello.name} is this broker's own name", False, False))
@@ -322,6 +338,8 @@ class Links:
             self.refuse(conn, Refuse(f"{self.turn.node} has {len(self.of)} neighbours, and takes no more", True, False))
         elif hello.wave is not None:
             yield Stranger(conn, hello)
+        elif hello.name in self.given_up:
+            self.refuse(conn, Refuse(f"{self.turn.node} has given up {hello.name} as lost", retry=True, stranger=True))
         elif hello.linked and hello.name not in self._former:
             self._greet_caller(conn, self.add(hello.name, ""), hello)
             yield Adopted(hello.name)

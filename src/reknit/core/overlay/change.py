@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reknit.core.overlay.shapes import Edge, find_path
 from reknit.wire.messages import Change
 
-__all__ = ["Place", "fault", "inverse", "make_change"]
+__all__ = ["Place", "fault", "find_change", "inverse", "make_change", "old_and_new"]
 
 
 def make_change(id_: str, strategy: str, head: Sequence[str], tail: Sequence[str]) -> Change:
@@ -38,6 +39,22 @@ def inverse(change: Change, id_: str) -> Change:
     """The change that undoes it: the new link goes, the old one comes, and the path is walked from C to D."""
     head, tail = change.path[: change.near + 1], change.path[change.near + 1 :]
     return make_change(id_, change.strategy, head[::-1], tail[::-1])
+
+
+def old_and_new(change: Change) -> tuple[Edge, Edge]:
+    """The link that goes, and the one that comes; each begins at the side of A."""
+    path, near = change.path, change.near
+    return (path[0], path[-1]), (path[near], path[near + 1])
+
+
+def find_change(edges: Sequence[Edge], strategy: str, old: Edge, new: Edge) -> Change | None:
+    """The change of a whole tree that puts ``new``, either way round, in the place of ``old``; None if it is none."""
+    rest = [edge for edge in edges if set(edge) != set(old)]
+    for near, far in (new, new[::-1]):
+        head, tail = find_path(rest, old[0], near), find_path(rest, far, old[1])
+        if head and tail:
+            return make_change("", strategy, head, tail)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,15 @@ class Place:
     @property
     def in_head(self) -> bool:
         return self.at < self.change.near
+
+    @property
+    def part(self) -> str:
+        """What it is called in a history or a trace."""
+        if self.is_first or self.is_last:
+            return "first" if self.is_first else "last"
+        if self.is_near or self.is_far:
+            return "near end" if self.is_near else "far end"
+        return "head" if self.in_head else "tail"
 
     @property
     def before(self) -> str:

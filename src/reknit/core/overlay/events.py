@@ -82,14 +82,14 @@ class Replayed:
 class Arrived:
     """Messages for the layers above. Events of them go to none of the neighbours in ``skip``.
 
-    ``relay``: a neighbour that needs even an event that has been here before.
+    ``relay``: neighbours that need even an event that has been here before.
     """
 
     peer: str
     messages: list[Message]
     custody: Custody
     skip: tuple[str, ...]
-    relay: str = ""
+    relay: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Bypassed:
 
 @dataclass(frozen=True, slots=True)
 class SidesWanted:
-    """What is wanted behind ``one``, and what by all but ``one`` and ``other``? Answer with ``Overlay.take_sides``."""
+    """What is wanted behind ``one``, and what by all but it and ``other``? Answer with ``SwapLinks.take_sides``."""
 
     one: str
     other: str

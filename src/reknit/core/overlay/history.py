@@ -13,12 +13,28 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reknit.core.overlay.change import inverse, old_and_new
 from reknit.core.overlay.notes import Part, Stage, SwapNote
+from reknit.core.overlay.shapes import Edge
 from reknit.core.overlay.swap import Step
 from reknit.core.turn import Turn
+from reknit.wire.messages import Change as Replacement
 from reknit.wire.messages import SwapId
 
-__all__ = ["ADD", "CHANGES_MAX", "DRAIN", "SWAP", "Change", "Deed", "History", "change_name", "waits_for"]
+__all__ = [
+    "ADD",
+    "CHANGES_MAX",
+    "DRAIN",
+    "REPLACE",
+    "SWAP",
+    "Change",
+    "Deed",
+    "History",
+    "change_name",
+    "deed_of",
+    "plain_deed",
+    "waits_for",
+]
 
 CHANGES_MAX = 256
 """Changes that are remembered; beyond it the oldest go."""
@@ -29,6 +45,8 @@ ADD = "add"
 """A broker that was new, and the one that it was linked with."""
 DRAIN = "drain"
 """A broker that has left, and the one that has its clients."""
+REPLACE = "replace"
+"""All on the path: from one end of the link that goes to its other end, by way of the link that comes."""
 
 _OPPOSITES = {ADD: DRAIN, DRAIN: ADD}
 
@@ -40,15 +58,43 @@ class Deed(NamedTuple):
 
     kind: str
     brokers: tuple[str, ...]
+    strategy: str = ""
+    """Of a replacement: how routes follow."""
+    near: int = 0
+    """Of a replacement: the new link is behind this place of the path."""
 
     @property
     def inverse(self) -> Deed:
         if self.kind == SWAP:
             return Deed(SWAP, Step(*self.brokers).inverse)
+        if self.kind == REPLACE:
+            return deed_of(inverse(self._replacement, ""))
         return Deed(_OPPOSITES[self.kind], self.brokers)
 
+    @property
+    def ends(self) -> tuple[Edge, Edge]:
+        """Of a replacement: the link that goes, and the one that comes."""
+        return old_and_new(self._replacement)
+
+    @property
+    def _replacement(self) -> Replacement:
+        return Replacement("", self.strategy, list(self.brokers), self.near)
+
     def __str__(self) -> str:
+        if self.kind == REPLACE:
+            old, new = self.ends
+            return f"link replace {' '.join(old)} --with {' '.join(new)} --strategy {self.strategy}"
         return f"{self.kind} {' '.join(self.brokers)}"
+
+
+def deed_of(change: Replacement) -> Deed:
+    return Deed(REPLACE, tuple(change.path), change.strategy, change.near)
+
+
+def plain_deed(deed: Deed) -> dict[str, Any]:
+    """As plain values, for operators."""
+    plain = {"kind": deed.kind, "brokers": list(deed.brokers)}
+    return {**plain, "strategy": deed.strategy, "near": deed.near} if deed.kind == REPLACE else plain
 
 
 class Change(msgspec.Struct):
@@ -70,10 +116,7 @@ class Change(msgspec.Struct):
         """Plain values. The inverse is there once there is something to be undone."""
         done = self.ended is not None and not self.error
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "deed"}
-        kind, brokers = self.deed
-        inverse = self.deed.inverse
-        undo = {"kind": inverse.kind, "brokers": list(inverse.brokers)} if done else None
-        return {**fields, "kind": kind, "brokers": list(brokers), "undo": undo}
+        return {**fields, **plain_deed(self.deed), "undo": plain_deed(self.deed.inverse) if done else None}
 
 
 class History:

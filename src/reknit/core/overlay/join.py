@@ -82,11 +82,21 @@ class Joins:
         self.turned_down: list[str] = []  # configured links that were refused in this turn
         self._answering: _Answering | None = None
 
-    def want_back(self, peer: str, address: str) -> None:
-        """A neighbour that was lost in a change that came to nothing; if the tree is whole again, it is not needed."""
-        now = self.turn.now
-        if address and peer not in self.links.of and peer not in self.wanted:
-            self.wanted[peer] = _Intent(peer, address, None, now, now, once=True)
+    def want_back(self, peer: str, address: str, after_s: float = 0.0) -> None:
+        """A neighbour that was lost, or one instead of it; if the tree is whole again, it is not needed."""
+        now, intent = self.turn.now, self.wanted.get(peer)
+        if intent is not None and intent.once and intent.refused and intent.wave is None:
+            intent.refused, intent.begun, intent.try_at = False, now, now + after_s
+        elif address and not self._has(peer) and intent is None and peer != self.turn.node:
+            self.wanted[peer] = _Intent(peer, address, None, now, now + after_s, once=True)
+            self.links.changed = True
+
+    def _has(self, peer: str) -> bool:
+        return peer in self.neighbours()
+
+    def once(self) -> dict[str, str]:
+        """The brokers that are wanted back."""
+        return {intent.peer: intent.address for intent in self.wanted.values() if intent.once}
 
     def want(self, peer: str, address: str, request: int | None) -> None:
         now = self.turn.now
@@ -104,11 +114,11 @@ class Joins:
     # --- the asker's side
 
     def _try(self, intent: _Intent) -> Iterator[str]:
-        if intent.peer in self.links.of:  # it has joined us meanwhile
+        if self._has(intent.peer):  # it has joined us meanwhile
             self._done(intent, "")
             return
-        if self.search.busy:
-            self._later(intent, self.search.busy)
+        if busy := self.search.busy or (self._half_made(intent.peer) if intent.peer in self.links.of else ""):
+            self._later(intent, busy)
             return
         intent.tries += 1
         intent.give_up_at = self.turn.now + self.options.lease_s / 2
@@ -118,6 +128,9 @@ class Joins:
             yield from self.answer(began)
         else:
             intent.wave = began
+
+    def _half_made(self, peer: str) -> str:
+        return f"{self.turn.node} and {peer} have a link that is not in the tree yet, or not any more"
 
     def answer(self, answer: Answer) -> Iterator[str]:
         """The search is over. Yields the neighbour if there is a new one."""
@@ -133,6 +146,8 @@ class Joins:
             self._later(intent, answer.busy)
         else:
             self.links.ask(intent.peer, intent.address, answer.wave)
+            if self.links.asks_alone:
+                self.turn.see(Kind.CHANGE, peer=intent.peer, detail="add: start at the new one")
 
     def on_answered(self, answered: Answered) -> Iterator[str]:
         intent = self.wanted.get(answered.peer)
@@ -149,21 +164,26 @@ class Joins:
         if intent is None or intent.wave is None:
             return
         if event.refusal.retry:
-            self._later(intent, event.refusal.reason)
+            self._later(intent, event.refusal.reason, event.reached)
         else:
             self._refused(intent, event.refusal.reason)
 
-    def _later(self, intent: _Intent, why: str) -> None:
+    def _later(self, intent: _Intent, why: str, reached: bool = True) -> None:
+        """``reached``: somebody was there, so that it is worth trying again soon."""
         self._let_go(intent)
         intent.last = why
         if intent.request is not None and self.turn.now - intent.begun > self.options.join_s_max:
             self._refused(intent, f"given up after {self.options.join_s_max:g} s: {why}")
+        elif intent.once and not reached:  # it may be dead: no need to disturb the tree with many searches
+            wait = min(self.options.refused_s, self.options.backoff_s_min * 2 ** min(intent.tries, 16))
+            intent.refused = self.turn.now - intent.begun > self.options.join_s_max
+            intent.try_at = self.turn.now + wait
         else:
             longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(intent.tries + 1, 16))
             intent.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
 
     def _refused(self, intent: _Intent, why: str) -> None:
-        if why != intent.last:
+        if why != intent.last and not intent.once:
             self.turn.tell(Kind.REFUSED, peer=intent.peer, detail=why)
         if intent.request is not None or intent.once:
             self._done(intent, why)
@@ -181,11 +201,12 @@ class Joins:
 
     def configured(self) -> dict[str, str]:
         """The links that the configuration wants and that are not there yet."""
-        return {intent.peer: intent.address for intent in self.wanted.values() if intent.request is None}
+        return {each.peer: each.address for each in self.wanted.values() if each.request is None and not each.once}
 
     def _done(self, intent: _Intent, error: str) -> None:
         self._let_go(intent)
         self.wanted.pop(intent.peer, None)
+        self.links.changed = self.links.changed or intent.once
         self._reply(intent.request, error)
 
     def _let_go(self, intent: _Intent) -> None:
@@ -203,6 +224,7 @@ class Joins:
     def on_stranger(self, stranger: Stranger) -> Iterator[str]:
         changing = self.search.reserved or self.search.engaged()
         if stranger.hello.alone and not self.links.asks_alone and not changing:
+            self.turn.see(Kind.CHANGE, peer=stranger.hello.name, detail="add: connect at the neighbour")
             yield from self._welcome(stranger)
             return
         if self.search.busy:

@@ -1,4 +1,5 @@
-"""What a broker keeps of a swap for its next life: its part, how far it is, and links that are on their way out.
+"""What a broker keeps of changes for its next life: its part in a swap and how far it is, links that are on their way
+out, and neighbours that it has given up or has to find again.
 
 Owns: the shape of the note, as text that a shell can keep. Must not know: the protocol.
 """
@@ -11,7 +12,7 @@ import msgspec
 
 from reknit.wire.messages import SwapId
 
-__all__ = ["Closing", "Notes", "Part", "Stage", "SwapNote", "read_notes", "write_notes"]
+__all__ = ["Closing", "Ended", "Notes", "Part", "Stage", "SwapNote", "read_notes", "write_notes"]
 
 
 class Part(StrEnum):
@@ -57,9 +58,25 @@ class Closing(msgspec.Struct, frozen=True):
     """Which we had in the swap: the mover, or the middle."""
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """At the goal: a swap that is over here, while the link that it has replaced may not be empty yet."""
+
+    id: SwapId
+    middle: str
+    alone: bool = False
+    """One of the others was lost: it may come back whenever it likes."""
+
+
 class Notes(msgspec.Struct, frozen=True):
     swap: SwapNote | None = None
     closing: dict[str, Closing] = {}
+    ended: list[Ended] = []
+    lost: dict[str, None] = {}
+    """Neighbours that were given up as lost: they may still hold us for theirs."""
+    back: dict[str, str] = {}
+    """Brokers to be joined with, and their addresses, unless the tree is whole without: a change may be half done."""
+    around: dict[str, dict[str, str]] = {}
+    """By neighbour: its others, and their addresses."""
 
 
 def write_notes(notes: Notes) -> str:

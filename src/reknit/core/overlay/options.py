@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["ChangeOptions", "OverlayOptions"]
+__all__ = ["ChangeOptions", "OverlayOptions", "RepairOptions"]
 
 
 class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,6 +26,9 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     close_s_max: float = 120.0
     """A link that a swap has replaced, and that has not been emptied by then, is given up on this side."""
+
+    absent_s_max: float = 30.0
+    """One of the three brokers of a swap that has been away for so long is not waited for any longer by the others."""
 
     causal: bool = True
     """Whether events keep their causal order during a swap too, for a stamp of nine small numbers on each message."""
@@ -52,3 +55,20 @@ class ChangeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     flush_s_max: float = 10.0
     """path: the new link's far end waits for the tail no longer than that."""
+
+
+class RepairOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a tree that has lost a link or a broker is made whole again."""
+
+    lost_s: float = 0.0
+    """A neighbour that has been out of reach for so long is given up as lost, and the tree is repaired without it. 0:
+    never. The same for all brokers of a network; longer than a restart takes."""
+
+    around_max: int = 64
+    """Neighbours of a neighbour that are known, to turn to when it is lost."""
+
+    tries_max: int = 6
+    """Attempts to replace a lost link by way of these, before the tree is searched instead."""
+
+    standby: dict[str, str] = {}
+    """Brokers to be linked with when the tree is torn, and where they are. Set from the file's standby links."""

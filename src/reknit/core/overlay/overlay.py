@@ -14,22 +14,26 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+from msgspec import structs
 
 from reknit.core.io import Reply
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEvent, Replayed, TurnedDown, Unlinked
-from reknit.core.overlay.history import ADD, SWAP, Deed, History, change_name
+from reknit.core.overlay.history import ADD, Deed, History, change_name
 from reknit.core.overlay.join import Joins
+from reknit.core.overlay.notes import read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
-from reknit.core.overlay.swaplink import STEPS, SwapLinks
+from reknit.core.overlay.swapdeaths import SwapDeaths
+from reknit.core.overlay.swaplink import STEPS
 from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.messages import Entry, Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
+from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
 
@@ -42,6 +46,7 @@ class _Leaving:
     whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
 
 
+_Shown: TypeAlias = tuple[dict[str, Any] | None, list[dict[str, Any]]]
 _OWN = (Leave, Resent, Seek, Sought, Release, Steered, *STEPS)
 
 
@@ -52,12 +57,14 @@ class Overlay:
         self.options = options
         self.keeps: Callable[[str], bool] = lambda _: False  # whether a change needs what this neighbour wanted
         self.unsettled: Callable[[], str] = lambda: ""  # why routes follow a change here still, for people to read
+        self.parted: Callable[[], dict[str, str]] = dict  # left for a change that is not known to be over
+        self.replaced: Callable[[], _Shown] = lambda: (None, [])  # replacements under way, and those that wait
         self.asked: dict[str, None] = {}  # dialled for a change
         self._leaving: dict[str, _Leaving] = {}
-        self._closed = ""
+        self.closed = ""  # why no change of the tree may begin here
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
-        self.swaps = SwapLinks(
+        self.swaps = SwapDeaths(
             turn,
             links,
             options,
@@ -69,16 +76,13 @@ class Overlay:
         )
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
+        self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
+        self._back: dict[str, str] = {}
+        self.around: dict[str, dict[str, str]] = {}  # by neighbour: its others, as far as it has told
 
-    @property
-    def closed(self) -> str:
-        """Why no change of the tree may begin here."""
-        return self._closed
-
-    @closed.setter
-    def closed(self, why: str) -> None:
-        self._closed = why
-        self.joins.shut = bool(why)
+    def close(self, why: str) -> None:
+        """From now on no change of the tree may begin here; with an empty reason they may again."""
+        self.closed, self.joins.shut = why, bool(why)
 
     def is_left_by(self, peer: str) -> bool:
         """Whether this neighbour, which is one no more, has said so itself."""
@@ -86,7 +90,7 @@ class Overlay:
 
     def _changing(self) -> str:
         """Why this broker takes part in no swap now: a join, a link that is replaced, or a drain."""
-        return self.search.joining or self.search.reserved or self.unsettled() or self.closed
+        return self.search.joining or self.search.reserved or self.unsettled() or self.closed or self.swaps.holding
 
     def found(self, neighbours: Mapping[str, str]) -> None:
         """Begin with these neighbours: the whole network was checked to be a tree."""
@@ -98,6 +102,8 @@ class Overlay:
             self.links.add(peer, closing.address, quiet=True)
             self._close_when_empty(peer)
         self.swaps.take_up()
+        for peer, address in self._back.items():
+            self.want_back(peer, address)
 
     def link(self, peer: str) -> Link | None:
         """The link to a neighbour in the tree, so not to one that is being left, or does not belong to it yet."""
@@ -117,6 +123,21 @@ class Overlay:
             swap.triangle.forward(event, hop, sender, custody)
         elif (link := self.link(hop)) is not None and link.send_event(event, custody) and self.turn.observing:
             self.turn.forwarded(event, hop)
+
+    # --- what the next life has to know
+
+    def notes(self) -> str:
+        back = self.joins.once() | self.parted()
+        swaps, lost = read_notes(self.swaps.notes()), self.links.given_up
+        return write_notes(structs.replace(swaps, lost=lost, back=back, around=self.around))
+
+    def recall(self, text: str) -> None:
+        """Take up what the life before has left; ``found`` then goes on with it."""
+        self.swaps.recall(text)
+        notes = read_notes(text)
+        self.links.given_up = dict(notes.lost)
+        self.around = dict(notes.around)
+        self._back = dict(notes.back)
 
     # --- commands
 
@@ -138,6 +159,9 @@ class Overlay:
             self.turn.effects.append(Reply(request, reply))
         elif self.swaps.involves(peer):
             self.turn.effects.append(Reply(request, f"{self.swaps.locked}; try again when that is over"))
+        elif self.swaps.needs(peer):
+            reply = f"{self.turn.node} still empties a link that one to {peer} has replaced; try again when it has"
+            self.turn.effects.append(Reply(request, reply))
         elif self.search.reserved:
             self.turn.effects.append(Reply(request, self.search.reserved))
         else:
@@ -147,12 +171,19 @@ class Overlay:
         """Leave a neighbour because of a change; ``Left`` will say when it is done."""
         yield from self._leave(peer, [], heard=False)
 
-    def cut(self, peer: str, reason: str, keep: bool) -> Iterator[OverlayEvent]:
-        """The link is gone as it is: nothing can be said over it any more, and what is under way is lost."""
+    def cut(self, peer: str, reason: str, keep: bool, lost: bool = False) -> Iterator[OverlayEvent]:
+        """The link is gone as it is: nothing can be said over it any more, and what is under way is lost.
+
+        ``lost``: the other end may not know. Whatever it holds, there is no link; it has to ask for one.
+        """
         if peer in self.links.of:
             leaving = self._leaving.pop(peer, None)
             self.turn.effects.extend(Reply(request) for request in (leaving.requests if leaving else ()))
-            self.links.remove(peer, reason)
+            if lost:
+                self.links.give_up(peer, reason)
+                self.turn.tell(Kind.LINK_LOST, peer=peer, detail=reason)
+            else:
+                self.links.remove(peer, reason)
             self.swaps.closed(peer)
             self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
             yield Unlinked(peer, keep)
@@ -164,10 +195,6 @@ class Overlay:
             self.turn.effects.append(Reply(request, self.closed))
         else:
             yield from self.swaps.want(middle, goal, request, of)
-
-    def take_sides(self, one: list[Entry], rest: list[Entry]) -> None:
-        """The answer to ``SidesWanted``."""
-        self.swaps.take_sides(one, rest)
 
     def heard(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` has told all that it wants."""
@@ -188,6 +215,8 @@ class Overlay:
         """Leave a link that is no part of the tree any more, without a word to those above."""
         heard = peer in self._left
         self._left.pop(peer, None)
+        if heard:
+            self.swaps.left(peer)
         self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
         self.links.leave(peer)
         self.links.of[peer].send(Leave())
@@ -207,10 +236,16 @@ class Overlay:
             done = link.empty and not self.swaps.holds(peer) if leaving.whole else link.everything_received
             if leaving.heard and done:
                 yield from self._forget(peer, "left", "")
-            elif self.turn.now >= leaving.give_up_at:
+            elif self.turn.now >= self._give_up_at(peer, leaving):
                 yield from self._forget(
                     peer, "left without an answer", f"{peer} did not answer; left on this side only"
                 )
+
+    def _give_up_at(self, peer: str, leaving: _Leaving) -> float:
+        """For a link that was replaced, a far end that has been away for long will not empty it any more."""
+        away_since = self.links.of[peer].away_since if leaving.whole else None
+        away_until = math.inf if away_since is None else away_since + self.options.absent_s_max
+        return min(leaving.give_up_at, away_until)
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self._leaving.pop(peer)
@@ -249,12 +284,17 @@ class Overlay:
                 again, new = peer in self.links.of, self.links.asks_alone
                 yield from self._new_links(self.joins.on_answered(event))
                 if new:
-                    self.history.note(change_name((self.turn.node, self.links.incarnation)), self._added(peer), "new")
+                    self.turn.see(Kind.CHANGE, peer=peer, detail="add: connectAck at the new one")
+                    self.history.note(
+                        change_name((self.turn.node, self.links.incarnation)), Deed(ADD, (self.turn.node, peer)), "new"
+                    )
                 if again:
                     yield from self._on_renewed(peer, reborn=False)
             case TurnedAway(peer=peer, refusal=refusal):
                 if refusal.stranger and peer in self.links.of:
+                    address = self.links.of[peer].address if refusal.retry else ""
                     yield from self._turned_out(peer, refusal.reason)
+                    self.want_back(peer, address)
                 self.joins.on_turned_away(event)
 
     def _is_outside(self, event: LinkEvent) -> bool:
@@ -275,19 +315,23 @@ class Overlay:
                 above.append(message)
                 continue
             if above:
-                yield Arrived(peer, above, custody, (peer,))
+                yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
                 above = []
             if not self.swaps.stalls(peer, message, custody):
                 yield from self._on_own_message(peer, message, custody)
         if above:
-            yield Arrived(peer, above, custody, (peer,))
+            yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
+        yield from self._go_on()
+
+    def _go_on(self) -> Iterator[OverlayEvent]:
+        """With what need not wait any longer."""
         while freed := self.swaps.unstalled():
             for sender, message, held in freed:
                 yield from self._on_messages(sender, [message], held)
 
     def _is_own(self, peer: str, message: Message) -> bool:
         """Is it for the overlay, or to be handled by its rules?"""
-        return isinstance(message, _OWN) or self.swaps.involves(peer)
+        return isinstance(message, _OWN) or self.swaps.involves(peer) or self.swaps.holds_back(peer)
 
     def _on_steered(self, peer: str, message: Events | Steered, custody: Custody) -> Iterator[OverlayEvent]:
         if self.swaps.involves(peer):
@@ -297,7 +341,9 @@ class Overlay:
         closing = self.swaps.closing.get(peer)
         if closing is not None and isinstance(message, Steered) and message.mode is Mode.FLOOD:
             skip = (peer, closing.goal)
-        yield Arrived(peer, [Events(message.events)], custody, skip)
+        elif isinstance(message, Steered) and message.mode is Mode.FLOOD:
+            skip = (peer, *self.swaps.flooded_by(peer, message.swap))
+        yield Arrived(peer, [Events(message.events)], custody, skip, self.swaps.relays(peer))
 
     def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
         match message:
@@ -315,6 +361,7 @@ class Overlay:
                 pass  # it never was a neighbour
             case Leave() if peer in self._leaving:
                 self._leaving[peer].heard = True
+                self.swaps.left(peer)
                 yield Replayed(peer)
             case Leave() if peer in self.swaps.hidden():
                 self._left[peer] = None
@@ -330,7 +377,7 @@ class Overlay:
 
     def _on_renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
         yield from self._gone(peer, f"{peer} was restarted")
-        self.swaps.renewed(peer, reborn)
+        yield from self.swaps.renewed(peer, reborn)
         if peer in self._leaving:
             self.links.of[peer].send(Leave())
             return
@@ -345,12 +392,20 @@ class Overlay:
             yield from self._forget(peer, "left", "")
             return
         if peer in self.swaps.hidden():
-            return  # it is in no tree; the swap goes on or is given up by other words
+            yield from self.swaps.turned_out(peer)
+            return
+        lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
+        yield from self.swaps.turned_out(peer)
+        if peer in self._leaving:  # the swap has gone on without it
+            yield from self._forget(peer, "left", "")
+            return
         self.links.remove(peer, reason)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
         yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
+        if lost:
+            self.joins.want_back(peer, address)
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
         answer = self.search.neighbour_gone(peer, why)
@@ -361,9 +416,6 @@ class Overlay:
         for peer in peers:
             yield Linked(peer, again=False)
 
-    def _added(self, peer: str) -> Deed:
-        return Deed(ADD, (self.turn.node, peer))
-
     def _send_if_linked(self, peer: str, message: Message) -> None:
         if (link := self.links.of.get(peer)) is not None:
             link.send(message)
@@ -371,9 +423,8 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [each.give_up_at for each in self._leaving.values() if each.give_up_at < math.inf]
-        others = (self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
-        times += [at for at in others if at is not None]
+        times = [at for each in self._leaving.items() if (at := self._give_up_at(*each)) < math.inf]
+        times += [due for each in (self.search, self.joins, self.swaps) if (due := each.deadline()) is not None]
         return min(times, default=None)
 
     def due(self) -> Iterator[OverlayEvent]:
@@ -382,37 +433,17 @@ class Overlay:
         yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
-        self.swaps.flush()
         if self._leaving:
             yield from self._finish_leaving()
+        yield from self.swaps.give_up_the_lost()
+        yield from self._go_on()
+        self.swaps.answer_inquiries()
+        self.swaps.flush()
         while self.joins.turned_down:
             yield TurnedDown(self.joins.turned_down.pop())
-
-    def table(self) -> dict[str, Any]:
-        """The links, in the tree and outside of it, for operators: plain values only."""
-        tree = self.neighbours()
-        links = {
-            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "dropped": link.dropped}
-            for name, link in sorted(self.links.of.items())
-        }
-        return {
-            "wanted_links": {each.peer: each.last for each in self.joins.wanted.values()},
-            "neighbours": {name: shown for name, shown in links.items() if name in tree},
-            "other_links": {name: shown for name, shown in links.items() if name not in tree},
-            "changes": self.changes(),
-        }
-
-    def changes(self) -> dict[str, Any]:
-        """What is under way, what waits to be tried, and what was, for operators: plain values only."""
-        waiting = [
-            {"kind": SWAP, "brokers": [self.turn.node, wish.middle, wish.goal], "since": wish.begun, "why": wish.last}
-            for wish in self.swaps.wishes
-            if self.swaps.current is None or self.swaps.current.wish is not wish
-        ]
-        return {"under_way": self.swaps.under_way(), "waiting": waiting, "history": self.history.shown()}
 
     @property
     def at_rest(self) -> bool:
         """No change of the tree is under way here."""
-        idle = not self._leaving and self.search.locked_by is None
+        idle = not self._leaving and self.search.locked_by is None and not self.swaps.holding
         return idle and self.joins.at_rest and self.swaps.current is None and not self.swaps.wishes

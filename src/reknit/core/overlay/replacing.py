@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import get_args
 
 from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
 from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
@@ -20,10 +19,11 @@ from reknit.core.overlay.change import Place
 from reknit.core.overlay.deferred import Deferred
 from reknit.core.overlay.events import Linked, OverlayEvent
 from reknit.core.overlay.new_link import NewLinks
-from reknit.core.overlay.options import ChangeOptions, OverlayOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.path import Path
 from reknit.core.overlay.path_batched import PathBatched
+from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.strategy import Hands, Strategy
 from reknit.core.overlay.strawman import Strawman
 from reknit.core.overlay.tables import Tables
@@ -37,15 +37,13 @@ from reknit.wire.messages import (
     Commit,
     Done,
     Flush,
-    Message,
     Prepare,
     Prepared,
     Rec,
+    RepairMessage,
 )
 
-__all__ = ["CHANGE_MESSAGES", "REPLACEMENTS", "Replacing"]
-
-CHANGE_MESSAGES: tuple[type, ...] = get_args(ChangeMessage)
+__all__ = ["REPLACEMENTS", "Replacing"]
 
 REPLACEMENTS: tuple[type, ...] = (Replace, LinkVanished, LinkAppeared, Substitute)
 """The inputs that are handled here."""
@@ -61,6 +59,7 @@ class Replacing:
         covering: bool,
         options: ChangeOptions,
         times: OverlayOptions,
+        repair: RepairOptions,
         rng: random.Random,
         source: str,
     ) -> None:
@@ -84,16 +83,20 @@ class Replacing:
             self.strategies,
             self.refusal,
             self._drop_new_link,
+            flushes=tables is None,
         )
+        self.repair = Repair(turn, links, overlay, self.walk, self.usable, self.give_up, repair, times, rng)
+        overlay.parted = self.walk.parted
         overlay.keeps = self.walk.keeps
         overlay.unsettled = self.unsettled
+        overlay.replaced = lambda: (self.walk.under_way(), self.walk.waiting())
 
     def _make_strategies(self) -> dict[str, Strategy]:
         hands = Hands(
             self.turn,
             self.tables,
             self.options,
-            self._send,
+            lambda peer, message: self.walk.send(peer, message),
             self.overlay.neighbours,
             self.new_links.awaits,
             self.new_links.activate,
@@ -117,6 +120,16 @@ class Replacing:
         if self.covering and strategy != "deferred":
             return f"{strategy} does not work with covering, which is on at {self.turn.node}; use deferred or strawman"
         return ""
+
+    def usable(self, *names: str) -> str:
+        """The first of these strategies that can be used here, or the one that always can."""
+        return next((name for name in names if not self.refusal(name)), "strawman")
+
+    def give_up(self, peer: str, why: str) -> Iterator[OverlayEvent]:
+        """A neighbour is lost, and nothing comes in its place; others will be joined with instead."""
+        strategy = self.strategies[self.usable("deferred")]
+        yield from self.overlay.cut(peer, why, strategy.keeps, lost=True)
+        strategy.lost(f"{self.turn.node} has lost {peer}", peer)
 
     def unsettled(self) -> str:
         """Why this broker takes part in no swap now, apart from its lock: both would edit the same routes."""
@@ -153,7 +166,11 @@ class Replacing:
 
     # --- what others say
 
-    def receive(self, peer: str, message: Message) -> Iterator[OverlayEvent]:
+    def receive(self, peer: str, message: ChangeMessage | RepairMessage) -> Iterator[OverlayEvent]:
+        if isinstance(message, RepairMessage):
+            self.repair.receive(peer, message)
+            return
+        self.walk.see(peer, message)
         match message:
             case Prepare():
                 yield from self.walk.on_prepare(peer, message)
@@ -163,13 +180,15 @@ class Replacing:
                 self.walk.on_abort(peer, message)
             case Done():
                 self.walk.on_done(peer, message)
+            case Flush() if self.tables is None:
+                yield from self.walk.on_flush(peer, message)
             case Rec(change=change) | Flush(change=change) | Commit(change=change):
                 if not self.refusal(change.strategy):
                     yield from self.strategies[change.strategy].receive(peer, message)
             case _:
                 for name, strategy in self.strategies.items():
                     if not self.refusal(name):
-                        yield from strategy.receive(peer, message)  # type: ignore[arg-type]
+                        yield from strategy.receive(peer, message)
 
     def admitted(self, peer: str, patterns: list[Pattern]) -> list[Pattern]:
         """Of what a neighbour unsubscribes from, that which is to be heeded."""
@@ -208,6 +227,7 @@ class Replacing:
     def met(self, peer: str) -> None:
         """It tells all anew."""
         self.walk.lost.pop(peer, None)
+        self.repair.met(peer)
         for strategy in self.strategies.values():
             strategy.met(peer)
 
@@ -215,6 +235,7 @@ class Replacing:
         if not keep:
             self.met(peer)
         self.walk.unlinked(peer)
+        self.repair.unlinked(peer)
 
     def left(self, peer: str, heard: bool) -> Iterator[OverlayEvent]:
         yield from self.walk.left(peer, heard)
@@ -226,14 +247,10 @@ class Replacing:
             if self.tables is not None:
                 self.tables.drop(peer, together=False)
 
-    def _send(self, peer: str, message: Message) -> None:
-        if (link := self.links.of.get(peer)) is not None and not link.leaving:
-            link.send(message)
-
     # --- times
 
     def deadline(self) -> float | None:
-        times = [self.new_links.deadline(), self.walk.deadline()]
+        times = [self.new_links.deadline(), self.walk.deadline(), self.repair.deadline()]
         times += [strategy.deadline() for strategy in self.strategies.values()]
         return min((at for at in times if at is not None), default=None)
 
@@ -246,7 +263,11 @@ class Replacing:
             else:
                 self._drop_new_link(new.peer, "the change has not come in time")
         yield from self.walk.due()
+        yield from self.repair.due()
+
+    def end_of_turn(self) -> None:
+        self.repair.end_of_turn()
 
     @property
     def at_rest(self) -> bool:
-        return self.walk.at_rest and not self.unsettled()
+        return self.walk.at_rest and self.repair.at_rest and not self.unsettled()

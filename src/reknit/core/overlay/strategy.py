@@ -20,7 +20,7 @@ from reknit.core.overlay.options import ChangeOptions
 from reknit.core.overlay.tables import Tables
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
-from reknit.wire.messages import Change, ChangeMessage, Message
+from reknit.wire.messages import Change, ChangeMessage
 
 __all__ = ["Hands", "Strategy", "StrategyName"]
 
@@ -35,7 +35,7 @@ class Hands:
     routes: Tables | None
     """None where routing cannot be edited; then only a strategy that needs none is used."""
     options: ChangeOptions
-    send: Callable[[str, Message], None]
+    send: Callable[[str, ChangeMessage], None]
     """To a neighbour, or over the new link; nothing happens if there is neither."""
     neighbours: Callable[[], list[str]]
     awaits: Callable[[str], bool]

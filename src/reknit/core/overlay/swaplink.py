@@ -46,7 +46,7 @@ from reknit.core.overlay.history import History, change_name
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swap import side_messages
-from reknit.core.overlay.swapstalls import SwapStalls
+from reknit.core.overlay.swapreturns import SwapReturns
 from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
@@ -55,9 +55,11 @@ from reknit.wire.messages import (
     Close,
     Entry,
     Events,
+    Inquire,
     Lock,
     LockAck,
     LockNack,
+    Mark,
     Open,
     Seated,
     Side,
@@ -69,7 +71,7 @@ from reknit.wire.messages import (
 __all__ = ["STEPS", "Step", "SwapLinks"]
 
 
-class SwapLinks(SwapStalls):
+class SwapLinks(SwapReturns):
     def __init__(
         self,
         turn: Turn,
@@ -83,21 +85,19 @@ class SwapLinks(SwapStalls):
     ) -> None:
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
-        self._late_closes: list[tuple[str, Close, Custody | None]] = []  # until it is ready
 
     # --- a new life
 
     def take_up(self) -> None:
         """Say again what the life before may have said in vain."""
         for closing in self.closing.values():
-            self._taken_up[closing.id] = None
             if closing.part is Part.MOVER:
                 self._send(closing.goal, Open(closing.id, True))
-                self._close_late(closing.goal, Close(closing.id, False, True))
             else:
                 self._unseated[closing.goal] = closing.id
                 self._send(closing.goal, Close(closing.id, True, True))
-                self._close_late(closing.goal, Close(closing.id, False, True))
+            self._close_anew(closing.goal, closing.id)
+        self._inquire_all()
         swap = self.current
         if swap is None:
             return
@@ -111,15 +111,18 @@ class SwapLinks(SwapStalls):
                 self._send(note.middle, Unlock(note.id))
                 self._set_current(None)
             case Part.MOVER, Stage.FLOOD:
-                self._send(note.middle, Swap(note.id, True))
+                self._say_late(note.middle, Swap(note.id, True))
             case Part.MOVER, Stage.MOVED:
                 self._send(note.goal, Open(note.id, True))
                 self._send(note.middle, Open(note.id, True))
-                self._close_late(note.goal, Close(note.id, True, True))
+                self._inquire_by_goal(note.id, note.goal, note.middle)
+                self._say_late(note.goal, Close(note.id, True, True))
             case Part.GOAL, Stage.LOCKED:
                 swap.ask_at = self.turn.now
-            case Part.GOAL, Stage.FLOOD if not note.opened:
-                self._send(note.middle, LockAck(note.id, True))
+            case Part.GOAL, Stage.FLOOD:
+                self._inquire_as_goal(note.id, note.middle)
+                if not note.opened:
+                    self._say_late(note.middle, LockAck(note.id, True))
             case _:
                 pass  # the middle waits for what the others say again
 
@@ -131,6 +134,10 @@ class SwapLinks(SwapStalls):
             self._on_lock(peer, step)
         elif isinstance(step, Seated):
             self._on_seated(peer, step)
+        elif isinstance(step, Inquire):
+            self._on_inquire(peer, step, custody)
+        elif isinstance(step, Mark):
+            self._on_mark(step, custody)
         elif swap is None or swap.note.id != step.id:
             yield from self._on_stale(peer, step, custody)
         elif not self.ready and self._waits_for_tables(swap, step):
@@ -158,19 +165,7 @@ class SwapLinks(SwapStalls):
         for peer, step, custody in early:
             self.turn.custodies.append(custody)
             yield from self.on_step(peer, step, custody)
-        closes, self._late_closes = self._late_closes, []
-        for goal, close, held in closes:
-            self._send(goal, close, held)
-            self.turn.custodies.extend([held] if held is not None else [])
-
-    def _close_late(self, goal: str, close: Close, custody: Custody | None = None) -> None:
-        """Say by way of the goal, and behind all that comes back from further off, that a way is closed."""
-        if self.ready:
-            self._send(goal, close, custody)
-            return
-        if custody is not None:
-            custody.pending += 1
-        self._late_closes.append((goal, close, custody))
+        self._say_what_is_late()
 
     def _on_own(self, swap: Swapping, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         match step:
@@ -198,13 +193,15 @@ class SwapLinks(SwapStalls):
         closing = next((each for each in self.closing.values() if each.id == step.id), None)
         if closing is not None:
             if isinstance(step, Close) and peer != closing.goal:  # nobody may forget the link before this is said
-                self._close_late(closing.goal, Close(step.id, False, True), custody)
+                self._say_late(closing.goal, Close(step.id, False, True), custody)
         elif isinstance(step, Ask) and step.id[0] == self.turn.node:
             self._send(peer, Unlock(step.id))
         elif isinstance(step, Ask):
             self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
         elif isinstance(step, LockAck):
             self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
+        elif isinstance(step, Close) and self._passes_on(peer, step):
+            self._send(self._third_of(peer, step.id), Close(step.id, step.from_mover, True), custody)
         elif isinstance(step, Close) and step.from_mover and peer in self.neighbours() and peer != step.id[0]:
             self._send(peer, Seated(step.id))  # a middle without memory
             yield Tell(peer)
@@ -225,6 +222,7 @@ class SwapLinks(SwapStalls):
         swap.ask_at = None
         self._see(swap, swap.mover, "connectAck")
         yield Paused(swap.note.middle)
+        self.links.of[swap.note.middle].share(swap.mover)
         self._send(swap.note.middle, LockAck(swap.note.id, swap.torn))
         swap.triangle.flooding = True
 
@@ -334,7 +332,7 @@ class SwapLinks(SwapStalls):
             if self.ready:
                 self._send(swap.mover, Close(note.id, False, swap.torn), custody)
             if note.again:
-                self._close_late(note.goal, Close(note.id, False, True))
+                self._close_anew(note.goal, note.id)
             swap.triangle.handed = swap.triangle.over = True
             self._close(swap.mover, swap)
             if swap.torn:
@@ -347,7 +345,6 @@ class SwapLinks(SwapStalls):
             swap.told_middle = False  # if this comes again, so has the middle, without memory
             yield from self._tell_middle(swap)
         elif note.part is Part.GOAL:
-            swap.awaited.pop(swap.mover, None)
             self._send(note.middle, Close(note.id, True, True), custody)
 
     def _on_close_ba(self, swap: Swapping, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
@@ -364,9 +361,7 @@ class SwapLinks(SwapStalls):
             swap.triangle.flush()
             self._note(swap, closed_ba=True)
             swap.triangle.closed_ba = True
-            swap.awaited.pop(swap.mover, None)
         elif note.part is Part.GOAL and peer == note.middle:
-            swap.awaited.pop(peer, None)
             self._send(swap.mover, Close(note.id, False, True), custody)
         yield from ()
 
@@ -382,30 +377,35 @@ class SwapLinks(SwapStalls):
         yield from swap.triangle.release()
         note, triangle = swap.note, swap.triangle
         closed = note.opened and note.closed_ab and note.closed_ba
-        over = triangle.over or (closed and triangle.split and not swap.awaited)
+        over = triangle.over or (closed and triangle.split)
         if over and triangle.empty and self.current is swap:
             triangle.flush()
             self._see(swap, "", "end")
             self.done += 1
             self.history.end(change_name(note.id))
+            self._end_as_goal()
             self._set_current(None)
             if swap.wish is not None:
                 self._answer(swap.wish, "")
 
-    def renewed(self, peer: str, reborn: bool) -> None:
+    def renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
         """One of the others has lost its memory, unless it is a goal that dials again before it has the link."""
+        if reborn:
+            self._discard(peer)
+            yield from self._share(peer)
         swap = self.current
         if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
             self._tear(swap)
-            if swap.note.part is Part.GOAL and swap.note.stage is Stage.FLOOD and reborn:
-                self._await(swap, peer)
+            if reborn:
+                self._say_again(swap, peer)
 
-    def _await(self, swap: Swapping, peer: str) -> None:
-        """At the goal: what this one's former life had from afar comes again, and part of it has been here before."""
-        if peer == swap.note.middle or swap.note.opened:
-            swap.awaited[peer] = None
-        if not swap.note.opened:
-            self._send(swap.note.middle, LockAck(swap.note.id, True))
+    def _say_again(self, swap: Swapping, peer: str) -> None:
+        """What the former life of ``peer`` had heard, and had passed on or not."""
+        note = swap.note
+        if note.part is Part.GOAL and note.stage is Stage.FLOOD and not note.opened:
+            self._send(note.middle, LockAck(note.id, True))
+        elif note.part is Part.MOVER and note.stage is Stage.MOVED and peer == note.middle:
+            self._send(note.middle, Open(note.id, True))
 
     # --- times
 
@@ -418,6 +418,7 @@ class SwapLinks(SwapStalls):
             if swap.ask_at is not None:
                 times.append(swap.ask_at)
             times.append(self._causes_until(swap))
+        times.append(self._returns_deadline())
         return min((at for at in times if at < inf), default=None)
 
     def _causes_until(self, swap: Swapping) -> float:
@@ -426,6 +427,7 @@ class SwapLinks(SwapStalls):
 
     def due(self) -> Iterator[OverlayEvent]:
         now, swap = self.turn.now, self.current
+        self._forget_ended()
         if swap is not None and swap.ask_at is not None and now >= swap.ask_at:
             self._ask(swap)
         if swap is not None and swap.note.stage is Stage.LOCKED and now >= swap.give_up_at:

@@ -18,7 +18,7 @@ from reknit.core.overlay.notes import Part
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplocks import SwapLocks
 from reknit.core.turn import Turn
-from reknit.wire.messages import Close, Message
+from reknit.wire.messages import Close, Events, Message, Steered
 
 __all__ = ["SwapStalls"]
 
@@ -53,6 +53,16 @@ class SwapStalls(SwapLocks):
         if message.id != swap.note.id or message.from_mover != (peer == swap.note.middle):
             return False  # of another swap, or only to be passed on
         return not (swap.note.opened if message.from_mover else swap.note.closed_ab)
+
+    def _discard(self, peer: str) -> None:
+        """It has died: events of it that wait are not settled, so they come again, in their order."""
+        waiting = self._stalled.get(peer, [])
+        events = [custody for message, custody in waiting if isinstance(message, Events | Steered)]
+        self.turn.custodies.extend(events)
+        if rest := [each for each in waiting if not isinstance(each[0], Events | Steered)]:
+            self._stalled[peer] = rest
+        if self.current is not None and self.involves(peer):
+            self.current.triangle.discard(peer)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
         """What need wait no longer."""

@@ -16,7 +16,7 @@ import msgspec
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
 from reknit.core.overlay.history import SWAP, Deed, History, change_name, waits_for
-from reknit.core.overlay.notes import Closing, Notes, Part, Stage, SwapNote, read_notes, write_notes
+from reknit.core.overlay.notes import Closing, Ended, Notes, Part, Stage, SwapNote, read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.turn import Turn
@@ -25,9 +25,11 @@ from reknit.wire.messages import (
     Ask,
     Close,
     Entry,
+    Inquire,
     Lock,
     LockAck,
     LockNack,
+    Mark,
     Open,
     Seated,
     Side,
@@ -38,8 +40,8 @@ from reknit.wire.messages import (
 
 __all__ = ["STEPS", "Step", "SwapState", "Swapping", "Wish"]
 
-Step: TypeAlias = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated | Ask
-STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask)
+Step: TypeAlias = Lock | LockAck | LockNack | Unlock | Side | Swap | Open | Close | Seated | Ask | Inquire | Mark
+STEPS = (Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)
 
 
 @dataclass(slots=True)
@@ -71,7 +73,8 @@ class Swapping:
     sides: tuple[list[Entry], list[Entry]] | None = None  # what the mover's side and the middle's want
     parts: tuple[list[Entry], list[Entry]] = field(default_factory=lambda: ([], []))  # of them, as they come
     told_middle: bool = False
-    awaited: dict[str, None] = field(default_factory=dict)  # at the goal: they come back from the dead with more
+    alone: bool = False  # at the goal: it has ended without one of the others
+    complained: bool = False  # at the middle: it has said that the goal is lost
 
     @property
     def mover(self) -> str:
@@ -104,7 +107,10 @@ class SwapState:
         self.closing: dict[str, Closing] = {}
         self.wishes: list[Wish] = []
         self.done = 0
-        self._taken_up: dict[SwapId, None] = {}
+        self.ended: dict[SwapId, Ended] = {}  # swaps that are over here, as goal
+        self._ended_until: dict[SwapId, float] = {}  # and how long they are remembered
+        self._taken_up: dict[SwapId, Custody] = {}  # of links replaced in a former life: what the goal is told anew
+        self._said_leave: dict[str, None] = {}  # far ends of replaced links that have left them, in this life
         self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
 
     # --- looking in
@@ -134,7 +140,7 @@ class SwapState:
     def keepers(self) -> tuple[str, ...]:
         """For a life that begins: who is no neighbour in the tree, but may have kept events for the life before."""
         flooding = self.current is not None and self.current.triangle.flooding
-        return (*(self.hidden() if flooding else ()), *self.closing)
+        return self.hidden() if flooding else ()
 
     def yields_to(self, peer: str) -> str:
         """``peer`` may tell by another tree than the one this broker goes by: who knows better, if both tell?"""
@@ -181,12 +187,14 @@ class SwapState:
 
     def notes(self) -> str:
         swap = self.current
-        return write_notes(Notes(None if swap is None or swap.triangle.over else swap.note, self.closing))
+        note = None if swap is None or swap.triangle.over else swap.note
+        return write_notes(Notes(note, self.closing, list(self.ended.values())))
 
     def recall(self, text: str) -> None:
         """Take up what the life before has left; ``take_up`` then goes on with it."""
         notes = read_notes(text)
         self.closing = dict(notes.closing)
+        self.ended = {each.id: each for each in notes.ended}
         if notes.swap is not None:
             self.current = self._from_note(notes.swap)
 
@@ -247,6 +255,8 @@ class SwapState:
 
     def _close(self, peer: str, swap: Swapping) -> None:
         """The link that is replaced stays until it is empty, for this life and the next."""
+        if peer not in self.links.of:
+            return
         address = self.links.of[peer].address
         self.closing[peer] = Closing(swap.note.id, swap.note.goal, address, swap.note.part)
         self.links.changed = True
@@ -255,12 +265,23 @@ class SwapState:
     def holds(self, peer: str) -> bool:
         """A life that has taken it up keeps a replaced link in mind until the goal has what was said of it again."""
         closing = self.closing.get(peer)
-        goal = self.links.of.get(closing.goal) if closing is not None and closing.id in self._taken_up else None
-        return goal is not None and not goal.idle
+        told = self._taken_up.get(closing.id) if closing is not None else None
+        return told is not None and told.pending > 0
+
+    def needs(self, peer: str) -> bool:
+        """Is something still to be said by way of this neighbour about a link that was replaced?"""
+        return any(closing.goal == peer and self.holds(old) for old, closing in self.closing.items())
+
+    def left(self, peer: str) -> None:
+        """The far end of a replaced link has left it: nothing more comes on it."""
+        self._said_leave[peer] = None
 
     def closed(self, peer: str) -> None:
-        if self.closing.pop(peer, None) is not None:
+        self._said_leave.pop(peer, None)
+        if (closing := self.closing.pop(peer, None)) is not None:
+            self._taken_up.pop(closing.id, None)
             self.links.changed = True
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: emptied at the {closing.part.value}")
 
     def flush(self) -> None:
         if self.current is not None:

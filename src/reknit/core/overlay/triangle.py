@@ -193,6 +193,11 @@ class Triangle:
         for _, item in {id(item): (event, item) for event, item in single}.values():
             self.turn.custodies.append(item.custody)  # the hold of the whole
 
+    def discard(self, peer: str) -> None:
+        """It has died: what came from it and still waits is not settled, so it comes again, in its order."""
+        self.turn.custodies.extend(item.custody for item in self._inbox[peer])
+        self._inbox[peer].clear()
+
     @property
     def empty(self) -> bool:
         return not any(self._inbox.values())
@@ -201,11 +206,12 @@ class Triangle:
         if self.stamps is not None and item.message.stamp:
             self.stamps.handle(peer, item.message.stamp)
         self.turn.custodies.append(item.custody)  # takes over the hold that the queue had
-        skip, relay = self.hops, ""
+        skip = self.hops
+        relay: tuple[str, ...] = ()
         if not item.outside:
             skip = (peer,) if self.split or self.part is Part.MIDDLE else ()
             if self.torn and self.part is Part.GOAL:
-                relay = self._third(peer) if self.split else self.middle
+                relay = (self._third(peer) if self.split else self.middle,)
         return Arrived(peer, [Events(item.message.events)], item.custody, skip, relay)
 
     def _third(self, peer: str) -> str:

@@ -18,47 +18,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from reknit.core.io import Replace, Reply
 from reknit.core.links.links import Links
 from reknit.core.overlay.change import Place, fault, make_change
 from reknit.core.overlay.events import OverlayEvent
+from reknit.core.overlay.history import deed_of
 from reknit.core.overlay.new_link import NewLinks
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.strategy import Strategy
+from reknit.core.overlay.walked import Asked, Lock, id_of, place_of, shown_lock, shown_wish
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
-from reknit.wire.messages import Abort, Change, Done, Message, Prepare, Prepared
+from reknit.wire.messages import Abort, Change, ChangeMessage, Done, Flush, Prepare, Prepared
 
 __all__ = ["Walk"]
-
-
-@dataclass(slots=True)
-class _Lock:
-    """This broker is taken by a change."""
-
-    prepare: Prepare
-    place: Place
-    expires: float
-    gone: bool = False  # the old link is gone here: there is no way back but another change
-    address: str = ""  # of the other end of the old link
-
-    @property
-    def change(self) -> Change:
-        return self.place.change
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A change that an operator wants."""
-
-    wish: Replace
-    begun: float
-    try_at: float
-    tries: int = 0
-    id: str = ""  # of the attempt under way
 
 
 class Walk:
@@ -74,8 +50,13 @@ class Walk:
         strategies: Mapping[str, Strategy],
         refusal: Callable[[str], str],
         drop: Callable[[str, str], None],
+        flushes: bool,
     ) -> None:
-        """``refusal``: why a strategy cannot be used here; ``drop``: give up the new link to this broker, and why."""
+        """``refusal``: why a strategy cannot be used here; ``drop``: give up the new link to this broker, and why.
+
+        ``flushes``: whether routing takes the last word about a broker for the truth, from whichever side it comes.
+        Then nothing may be said over the new link before all has been heard that was said because the old one is gone.
+        """
         self.turn = turn
         self.links = links
         self.overlay = overlay
@@ -86,9 +67,13 @@ class Walk:
         self.strategies = strategies
         self.refusal = refusal
         self.drop = drop
+        self.flushes = flushes
+        self.history = overlay.history
+        self.is_lost: Callable[[str], bool] = lambda _: False  # whether a neighbour is taken for lost here
+        self.tried: Callable[[str, str, bool], None] = lambda *_: None  # a repair: of whom, why not, only for now?
         self.lost: dict[str, None] = {}  # neighbours whose links have vanished, and nothing has come instead
-        self._lock: _Lock | None = None
-        self._asked: list[_Asked] = []
+        self._lock: Lock | None = None
+        self._asked: list[Asked] = []
         self._count = 0
 
     # --- the first broker
@@ -97,7 +82,14 @@ class Walk:
         if why := self._fault(wish):
             self.turn.effects.append(Reply(wish.request, why))
             return
-        asked = _Asked(wish, self.turn.now, self.turn.now)
+        asked = Asked(wish, self.turn.now, self.turn.now)
+        self._asked.append(asked)
+        yield from self._try(asked)
+
+    def repair(self, lost: str, by: str, address: str, strategy: str) -> Iterator[OverlayEvent]:
+        """Replace the link to ``lost`` by one to ``by``, a neighbour of it. Once; ``tried`` will say how it went."""
+        wish = Replace(strategy, (self.turn.node,), (by, lost), address, 0)
+        asked = Asked(wish, self.turn.now, self.turn.now, lost=lost)
         self._asked.append(asked)
         yield from self._try(asked)
 
@@ -110,13 +102,13 @@ class Walk:
             return f"the address of {wish.tail[0]} is needed"
         return ""
 
-    def _try(self, asked: _Asked) -> Iterator[OverlayEvent]:
+    def _try(self, asked: Asked) -> Iterator[OverlayEvent]:
         self._count += 1
         asked.tries += 1
         asked.id = f"{self.source}:{self._count}"
         wish = asked.wish
         change = make_change(asked.id, wish.strategy, wish.head, wish.tail)
-        prepare = Prepare(change, wish.address, vanished=wish.tail[-1] in self.lost)
+        prepare = Prepare(change, wish.address, vanished=bool(asked.lost) or wish.tail[-1] in self.lost)
         error, retry = yield from self._take(prepare, Place(change, 0))
         if error:
             self._failed(asked.id, error, retry)
@@ -126,7 +118,13 @@ class Walk:
         asked = next((each for each in self._asked if each.id == id_), None)
         if asked is None:
             return
-        asked.id = ""
+        asked.id, asked.last = "", error
+        self.history.waits(id_, error)
+        if asked.lost:
+            self._asked.remove(asked)
+            self.history.end(id_, error)
+            self.tried(asked.lost, error, retry)
+            return
         if retry and self.turn.now - asked.begun <= self.options.join_s_max:
             longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(asked.tries + 1, 16))
             asked.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
@@ -135,19 +133,39 @@ class Walk:
         self.turn.tell(Kind.REFUSED, peer=asked.wish.tail[0], detail=why)
         self._answer(asked, why)
 
-    def _answer(self, asked: _Asked, error: str) -> None:
+    def _answer(self, asked: Asked, error: str) -> None:
         self._asked.remove(asked)
-        self.turn.effects.append(Reply(asked.wish.request, error))
+        self.history.end(asked.change, error)
+        if asked.lost:
+            self.tried(asked.lost, error, True)
+        else:
+            self.turn.effects.append(Reply(asked.wish.request, error, asked.change))
+
+    def _enter(self, place: Place) -> None:
+        """Into the history. Of several attempts, the last counts."""
+        id_, deed = place.change.id, deed_of(place.change)
+        asked = next((each for each in self._asked if each.id == id_), None)
+        if asked is None:
+            self.history.begin(id_, deed, place.part)
+            return
+        self.history.forget(asked.change)
+        asked.change = id_
+        self.history.begin(id_, deed, place.part, asked.wish.of, asked.begun)
 
     # --- along the path
 
     def _take(self, prepare: Prepare, place: Place) -> Generator[OverlayEvent, None, tuple[str, bool]]:
         """Lock this broker and pass the question on; returns why not, and whether that is only for now."""
-        if busy := self.overlay.search.busy or self.overlay.closed or self._still_there(prepare, place):
+        if busy := self.overlay.search.busy or self.overlay.closed or self._following():
+            return busy, True
+        if busy := self._still_there(prepare, place):
             return busy, True
         if why := self._misfit(prepare, place):
             return why, False
-        self._lock = _Lock(prepare, place, self.turn.now + self.options.lease_s)
+        if prepare.vanished and not place.is_near and (gone := self._unreached(place)):
+            return gone, not self.is_lost(place.behind)
+        self._lock = Lock(prepare, place, self.turn.now + self.options.lease_s, self.turn.now)
+        self._enter(place)
         self.overlay.search.reserved = f"{self.turn.node} takes part in a change that {place.change.path[0]} began"
         if place.old_peer in self.links.of:
             self._lock.address = self.links.of[place.old_peer].address
@@ -168,9 +186,14 @@ class Walk:
             return f"{me} and {place.behind} are no neighbours, though the path leads from one to the other"
         if place.is_near and place.behind in near:
             return f"{me} and {place.behind} are linked already"
-        if place.old_peer and not prepare.vanished and place.old_peer not in near:
+        if place.old_peer and place.old_peer not in near and not (prepare.vanished and place.old_peer in self.lost):
             return f"{me} has no link to {place.old_peer} that could be replaced"
         return ""
+
+    def _following(self) -> str:
+        """Routes that still follow an earlier change are not edited for another one."""
+        at_rest = all(strategy.at_rest for strategy in self.strategies.values())
+        return "" if at_rest else f"the routes of {self.turn.node} still follow a link that was replaced"
 
     def _still_there(self, prepare: Prepare, place: Place) -> str:
         """B does not take it from others that a link has vanished which it sees to be up.
@@ -184,11 +207,16 @@ class Walk:
             return f"{self.turn.node} sees its link to {place.old_peer} to be up"
         return ""
 
+    def _unreached(self, place: Place) -> str:
+        """What is lost is not replaced by way of a broker that does not reach the other end either."""
+        reached = place.is_last or self.links.of[place.behind].greeted
+        return "" if reached else f"{self.turn.node} does not reach {place.behind} either"
+
     def _agree(self, prepare: Prepare, place: Place) -> Iterator[OverlayEvent]:
         """B: all are locked. Where the old link is gone for A, it is for us."""
         if prepare.vanished and place.behind in self.links.of:
             keep = self.strategies[place.change.strategy].keeps
-            yield from self.overlay.cut(place.behind, f"gone for {place.behind}", keep)
+            yield from self.overlay.cut(place.behind, f"lost to {place.behind}", keep, lost=True)
         self._send(place.before, Prepared(place.change.id, "", retry=False))
 
     def on_prepare(self, peer: str, prepare: Prepare) -> Iterator[OverlayEvent]:
@@ -228,7 +256,7 @@ class Walk:
             self.new_links.stop_asking(peer)
             self._back_out(lock, reason, retry)
 
-    def _back_out(self, lock: _Lock, error: str, retry: bool) -> None:
+    def _back_out(self, lock: Lock, error: str, retry: bool) -> None:
         """Nothing has changed, and nothing will: tell those before. The far end has to say so over the new link."""
         self._release(and_drop=not lock.place.is_far)
         if lock.place.is_first:
@@ -236,7 +264,7 @@ class Walk:
         else:
             self._send(lock.place.before, Prepared(lock.change.id, error, retry))
 
-    def _abort(self, lock: _Lock, error: str, retry: bool) -> None:
+    def _abort(self, lock: Lock, error: str, retry: bool) -> None:
         """The same, and tell those behind as well."""
         if not lock.place.is_last:
             self._send(lock.place.behind, Abort(lock.change.id))
@@ -255,12 +283,19 @@ class Walk:
         lock = self._lock
         return lock is not None and lock.place.old_peer == peer and self.strategies[lock.change.strategy].keeps
 
-    def _commit(self, lock: _Lock) -> Iterator[OverlayEvent]:
+    def _commit(self, lock: Lock) -> Iterator[OverlayEvent]:
+        lock.committed = True
         if lock.prepare.vanished:
-            lock.gone = True
+            yield from self._cut(lock)
             yield from self._begin(lock)
         else:
             yield from self.overlay.let_go(lock.place.old_peer)
+
+    def _cut(self, lock: Lock) -> Iterator[OverlayEvent]:
+        """A: the other end has given up the old link, which has been out of reach here, too."""
+        lock.gone, peer, strategy = True, lock.place.old_peer, self.strategies[lock.change.strategy]
+        if peer in self.links.of:
+            yield from self.overlay.cut(peer, "out of reach, and replaced", strategy.keeps, lost=True)
 
     def unlinked(self, peer: str) -> None:
         """A neighbour is gone: the other end of the old link, as it should be; or one that the path leads over."""
@@ -268,10 +303,14 @@ class Walk:
         if lock is None:
             return
         if peer == lock.place.old_peer:
+            self.strategies[lock.change.strategy].lost(lock.change.id, peer)  # what it wanted is not kept for ever
+        if peer == lock.place.old_peer and lock.place.is_first and not lock.committed:
+            self._abort(lock, f"{self.turn.node} has lost {peer} before its link was replaced", retry=False)
+        elif peer == lock.place.old_peer:
             lock.gone = True
             lock.expires = self.turn.now + self.options.lease_s
-            if lock.place.is_last:
-                self.strategies[lock.change.strategy].lost(lock.change.id, peer)
+            if lock.place.is_last and self.flushes:
+                self._send(lock.place.before, Flush(lock.change))
         elif not lock.gone and peer in (lock.place.before, lock.place.behind):
             self._abort(lock, f"{self.turn.node} has lost {peer}, over which the path led", retry=False)
 
@@ -280,13 +319,24 @@ class Walk:
         lock = self._lock
         if lock is None or not lock.gone or not lock.place.is_first or peer != lock.place.old_peer:
             return
-        self.strategies[lock.change.strategy].lost(lock.change.id, peer)
-        if heard:
+        lock.left = True
+        if heard and (lock.flushed or not self.flushes):
             yield from self._begin(lock)
-        else:
+        elif not heard:
             self._undo(lock, f"{peer} did not answer when its link was to be left")
 
-    def _begin(self, lock: _Lock) -> Iterator[OverlayEvent]:
+    def on_flush(self, peer: str, flush: Flush) -> Iterator[OverlayEvent]:
+        """Walks back from B, behind what it has said because A is gone."""
+        lock = self._lock_for(flush.change.id)
+        if lock is None or lock.prepare.vanished or lock.place.is_last or peer != lock.place.behind:
+            return
+        lock.flushed = True
+        if not lock.place.is_first:
+            self._send(lock.place.before, flush)
+        elif lock.left:
+            yield from self._begin(lock)
+
+    def _begin(self, lock: Lock) -> Iterator[OverlayEvent]:
         self.lost.pop(lock.place.old_peer, None)
         lock.expires = self.turn.now + self.options.lease_s
         yield from self.strategies[lock.change.strategy].begin(lock.place)
@@ -306,9 +356,11 @@ class Walk:
                 self._send(lock.place.before, done)
             self._end(lock)
 
-    def _end(self, lock: _Lock) -> None:
+    def _end(self, lock: Lock) -> None:
         if lock.place.at > lock.change.near and not lock.place.is_last:
             self._send(lock.place.behind, Done(lock.change.id))
+        self.history.end(lock.change.id)
+        self.lost.pop(lock.place.old_peer, None)
         self._release()
         for asked in [each for each in self._asked if each.id == lock.change.id]:
             self._answer(asked, "")
@@ -317,16 +369,49 @@ class Walk:
         """``and_drop``: a new link that has not become one is not needed any more."""
         lock, self._lock = self._lock, None
         self.overlay.search.reserved = ""
+        self.links.changed = True  # what the next life has to know
+        if lock is not None:
+            self._see(lock.place, "", "end")
+        if lock is not None and not lock.place.is_first and self.history.is_open(lock.change.id):
+            self.history.forget(lock.change.id)  # given up, which is for the first to tell
         if lock is not None and and_drop and (peer := lock.place.new_peer):
             self.new_links.stop_asking(peer)
             self.drop(peer, "the change is over")
 
-    def _lock_for(self, id_: str) -> _Lock | None:
+    def _lock_for(self, id_: str) -> Lock | None:
         return self._lock if self._lock is not None and self._lock.change.id == id_ else None
 
-    def _send(self, peer: str, message: Message) -> None:
+    def send(self, peer: str, message: ChangeMessage) -> None:
+        """To a neighbour, or over the new link; nothing happens if there is neither."""
         if (link := self.links.of.get(peer)) is not None and not link.leaving:
-            link.send(message)
+            self.history.sent(id_of(message), link.send(message))
+
+    _send = send
+
+    # --- looking in
+
+    def parted(self) -> dict[str, str]:
+        """The other end of a link that has gone for a change that is not over, and its address."""
+        lock = self._lock
+        return {lock.place.old_peer: lock.address} if lock is not None and lock.gone and lock.place.old_peer else {}
+
+    def under_way(self) -> dict[str, Any] | None:
+        """The change that this broker takes part in now, for operators."""
+        return None if self._lock is None else shown_lock(self._lock)
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """What this broker was asked for, and will try again."""
+        return [shown_wish(asked) for asked in self._asked if not asked.id]
+
+    def _see(self, place: Place, peer: str, what: str) -> None:
+        self.turn.see(Kind.CHANGE, peer=peer, detail=f"{place.change.strategy}: {what} at the {place.part}")
+
+    def see(self, peer: str, message: ChangeMessage) -> None:
+        """For the trace: what came, in which part of the change."""
+        lock = self._lock_for(id_of(message))
+        place = place_of(message, self.turn.node) or (lock.place if lock is not None else None)
+        if place is not None:
+            self._see(place, peer, type(message).__name__)
 
     # --- times
 
@@ -340,19 +425,20 @@ class Walk:
         for asked in [each for each in self._asked if not each.id and self.turn.now >= each.try_at]:
             yield from self._try(asked)
 
-    def _expire(self, lock: _Lock) -> None:
+    def _expire(self, lock: Lock) -> None:
         if not lock.gone:
             self._back_out(lock, f"{self.turn.node} was locked for too long", retry=True)
             return
         self._undo(lock, f"begun, but not known to be over after {self.options.lease_s:g} s")
 
-    def _undo(self, lock: _Lock, error: str) -> None:
+    def _undo(self, lock: Lock, error: str) -> None:
         """Perhaps nothing has come in place of the old link. A search will tell."""
         if not lock.place.is_last:
             self._send(lock.place.behind, Abort(lock.change.id))
+        self.history.end(lock.change.id, error)
         self._release()
         if lock.place.old_peer:
-            self.overlay.joins.want_back(lock.place.old_peer, lock.address)
+            self.overlay.want_back(lock.place.old_peer, lock.address)
         for asked in [each for each in self._asked if each.id == lock.change.id]:
             self._answer(asked, error)
 

@@ -49,6 +49,7 @@ class Search:
         self.lease_s = lease_s
         self.send = send
         self.engaged = engaged
+        self.unreached: Callable[[str], bool] = lambda _: False  # is it a neighbour whose link may be given up soon?
         self.reserved = ""  # why this broker may take part in no join, apart from a search: a link is being replaced
         self._held: _Held | None = None
         self._count = 0
@@ -84,6 +85,8 @@ class Search:
         others = [name for name in neighbours if name != sender]
         if self.me == seek.target:
             self.send(sender, Sought(seek.wave, path, ""))
+        elif seek.target in others and self.unreached(seek.target):
+            self.send(sender, Sought(seek.wave, [], f"{self.me} does not reach {seek.target} now"))
         elif seek.target in others:
             self.send(sender, Sought(seek.wave, [*path, seek.target], ""))
         elif self.busy:

@@ -64,13 +64,16 @@ class GlobalTable(Routing):
     def forget(self, neighbour: str) -> None:
         self._told.pop(neighbour, None)
         self._paused.pop(neighbour, None)
+        self.partly = False
+        self.beside = ""  # that was for what came last; what is gone yields to nobody
         self.replace(neighbour, [])
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:
         wanted: dict[str, dict[Pattern, None]] = {}
         for origin, patterns in entries:
             wanted.setdefault(origin, {}).update(dict.fromkeys(patterns))
-        gone = [origin for origin, towards in self._towards.items() if towards == neighbour and origin not in wanted]
+        others = () if self.partly else self._towards.items()
+        gone = [origin for origin, towards in others if towards == neighbour and origin not in wanted]
         for origin, patterns_now in [*wanted.items(), *((origin, {}) for origin in gone)]:
             if origin == self.turn.node or self._is_besides(origin):
                 continue

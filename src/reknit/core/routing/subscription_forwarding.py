@@ -48,7 +48,7 @@ class SubscriptionForwarding(Routing):
         if isinstance(message, Sub):
             added = [pattern for pattern in message.patterns if self._add(neighbour, pattern)]
             self._spread_together(added)
-        elif isinstance(message, Unsub):
+        elif isinstance(message, Unsub) and not self.partly:
             # An unsubscription for an absent entry does nothing (Figure 14's guard, needed everywhere).
             removed = [pattern for pattern in message.patterns if self._remove(neighbour, pattern)]
             self._spread_together(removed)
@@ -76,7 +76,7 @@ class SubscriptionForwarding(Routing):
         for pattern in wanted:  # build before destroying
             if self._add(neighbour, pattern):
                 self._spread(pattern)
-        for pattern in self.table.of(broker(neighbour)):
+        for pattern in self.table.of(broker(neighbour)) if not self.partly else ():
             if pattern not in wanted and self._remove(neighbour, pattern):
                 self._spread(pattern)
 

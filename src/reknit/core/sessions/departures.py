@@ -44,7 +44,7 @@ from reknit.core.sessions.options import SessionOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.trace.records import Kind
+from reknit.trace.records import DRAINED, Kind
 from reknit.wire.messages import Draining, Message, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
 __all__ = ["Departures"]
@@ -57,9 +57,6 @@ class _Phase(Enum):
     LEAVING = "leaving"  # no session is left
     GONE = "gone"
 
-
-DRAINED = "drain: end at the leaver"
-"""What the trace says when no session is left, and all that was sent is settled."""
 
 _EARLY = (_Phase.WAITING, _Phase.ASKING, _Phase.MOVING)
 """It may still be given up."""
@@ -128,11 +125,12 @@ class Departures:
         [peer] = self.overlay.neighbours()
         self.failed = ""
         self.drain = _Drain(request, peer, of, self.turn.now + self.overlay.options.join_s_max)
+        self.turn.see(Kind.CHANGE, peer=peer, detail="drain: start at the leaver")
         self._ask_if_calm(self.drain)
 
     def _ask_if_calm(self, drain: _Drain) -> None:
         """A swap that has made this broker a leaf may have its last words to say; no change begins meanwhile."""
-        self.overlay.closed = f"{self.turn.node} is being drained"
+        self.overlay.close(f"{self.turn.node} is being drained")
         if not self._changing():
             drain.phase = _Phase.ASKING
             self.send(drain.peer, Draining(True, self.copies.seen(), drain.of))
@@ -162,8 +160,10 @@ class Departures:
         self._refer(drain, False)
         if drain.phase is not _Phase.WAITING:
             self.send(drain.peer, Draining(False, {}))
+        self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: undone at the leaver")
         self.turn.effects.append(Reply(drain.request, why))
-        self.failed, self.drain, self.overlay.closed, self.again = why, None, "", False
+        self.failed, self.drain, self.again = why, None, False
+        self.overlay.close("")
 
     def stop(self, request: int) -> None:
         """An operator has thought better of it."""
@@ -179,12 +179,13 @@ class Departures:
         """A former life had no session any more, and died before it had left."""
         peers = self.overlay.neighbours()
         self.drain = _Drain(0, peers[0] if peers else "", "", self.turn.now + self.overlay.options.join_s_max)
-        self.overlay.closed = f"{self.turn.node} is being drained"
+        self.overlay.close(f"{self.turn.node} is being drained")
         if not peers:
             self._gone(self.drain)
 
     def _gone(self, drain: _Drain) -> None:
         drain.phase = _Phase.GONE
+        self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: left at the leaver")
         self.turn.effects.append(Ended())
 
     def left(self) -> dict[str, str] | None:

@@ -28,7 +28,7 @@ from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest,
 
 __all__ = ["Sessions"]
 
-FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
+_FROM_LEAVER = (Draining, Offer, Rest, Told, Withdraw)
 
 
 class Sessions:
@@ -99,7 +99,7 @@ class Sessions:
     def receive(self, peer: str, message: Moving) -> None:
         self.busy = True
         if self.turn.observing:
-            part = "heir" if isinstance(message, FROM_LEAVER) else "leaver"
+            part = "heir" if isinstance(message, _FROM_LEAVER) else "leaver"
             self.turn.see(Kind.CHANGE, peer=peer, detail=f"drain: {type(message).__name__.lower()} at the {part}")
         if self.overlay.link(peer) is not None:
             self._on_message(peer, message)
@@ -149,6 +149,7 @@ class Sessions:
 
     def unlinked(self, peer: str) -> None:
         if self.overlay.is_left_by(peer) and peer in self._guests:
+            self.turn.see(Kind.CHANGE, peer=peer, detail="drain: left at the heir")
             self.overlay.history.end(self._guests.pop(peer))
         self._stays(peer, f"the link to {peer} was removed meanwhile")
         self._forget(peer)
@@ -191,6 +192,7 @@ class Sessions:
 
     def unsubscribe(self, each: Unsubscribe) -> None:
         self.departures.take_back(each.client)
+        self.turn.note_deliveries()  # what was kept aside for it came before
         for pattern in each.patterns:
             self.routing.unsubscribe(each.client, pattern)
 

@@ -23,12 +23,9 @@ from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import Kind, Record
+from reknit.trace.records import DRAINED, Kind, Record
 
 __all__ = ["Tally", "check_delivery"]
-
-_DRAINED = "drain: end at the leaver"
-"""The word of a broker that has left with nothing left behind."""
 
 
 @dataclass(slots=True)
@@ -109,7 +106,7 @@ class _Ledger:
             self.paths.clear()
         elif record.kind is Kind.LINK_MOVED:
             self._move_link(record.node, record.detail, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == _DRAINED:
+        elif record.kind is Kind.CHANGE and record.detail == DRAINED:
             self.drained[record.node] = None
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])

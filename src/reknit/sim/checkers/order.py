@@ -5,6 +5,8 @@ seen or published another before, nobody sees the later one first. The causal pa
 per source. A client has seen what was delivered to it where it is: into a session that has moved ahead of it, it looks
 once it has been told. A crash tears causal chains (what a dead broker had passed on to some and not to others comes
 again from further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
+Neither is it where a link was given up, or replaced at once: what has crossed the old link may still be on its way when
+what follows it takes the new one. A swap keeps it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from reknit.core.overlay.history import SWAP
 from reknit.model.event import Event
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import Kind, Record
@@ -53,6 +56,10 @@ class _Watcher:
                     del self.last[each]
                 for each in [each for each in self.ahead if each[0] == record.node]:
                     del self.ahead[each]
+            case Kind.LINK_LOST:
+                self.torn = True
+            case Kind.CHANGE if not record.detail.startswith(SWAP):
+                self.torn = True
             case Kind.CALM:
                 self.torn = False
                 self.seen.clear()

@@ -1,7 +1,8 @@
 """The overlay is a tree: at every moment without a cycle, and when all is calm, agreed on by both ends.
 
 A link counts as soon as one end holds the other for its neighbour, and as long as one does. A link that is swapped
-moves when its mover says so; what the broker that it led to still holds is a ghost, until that has handed it over.
+moves when its mover says so; what the broker that it led to still holds is a ghost, until that has handed it over. A
+link that one end has given up as lost is none, whatever the other end holds or comes back with: nothing can cross it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Forest:
     def __init__(self) -> None:
         self.held: dict[str, dict[str, None]] = {}  # by node: whom it holds for a neighbour
         self.ghosts: dict[tuple[str, str], None] = {}  # node and peer: the node does not know yet that the link moved
+        self.void: dict[tuple[str, str], None] = {}  # node and peer: peer has given up the link, whatever node holds
 
     def see(self, record: Record) -> Edge | None:
         """Follow one record. The edge, if it is there only since now."""
@@ -33,13 +35,16 @@ class Forest:
             case Kind.LINK_ADDED | Kind.LINK_TAKEN:
                 fresh = not self.has(node, peer)
                 self.held.setdefault(node, {})[peer] = None
-                return edge(node, peer) if fresh and (node, peer) not in self.ghosts else None
+                self.void.pop((peer, node), None)
+                return edge(node, peer) if fresh and self._holds(node, peer) else None
             case Kind.LINK_MOVED:
                 self.held[node].pop(record.detail, None)
                 self.ghosts[record.detail, node] = None
                 self.ghosts.pop((node, peer), None)
                 self.ghosts.pop((peer, node), None)
                 self.held[node][peer] = None
+            case Kind.LINK_LOST:
+                self.void[peer, node] = None
             case Kind.LINK_REMOVED | Kind.LINK_HANDED:
                 self.held.get(node, {}).pop(peer, None)
                 self.ghosts.pop((node, peer), None)
@@ -51,7 +56,7 @@ class Forest:
         return self._holds(one, other) or self._holds(other, one)
 
     def _holds(self, node: str, peer: str) -> bool:
-        return peer in self.held.get(node, ()) and (node, peer) not in self.ghosts
+        return peer in self.held.get(node, ()) and (node, peer) not in self.ghosts and (node, peer) not in self.void
 
     def edges(self) -> list[Edge]:
         found = {edge(node, peer): None for node in self.held for peer in self.held[node] if self._holds(node, peer)}

@@ -1,0 +1,222 @@
+"""A swap of which one broker never comes back: the others end it without it.
+
+Once the new link is there, a swap is carried through, and waits for whoever has died. But not for ever: one of the
+three that has been away for a lease (``absent_s_max``), or that says it knows nothing of the link, is taken for lost.
+Who decides then, and what:
+
+    mover, before it has moved   the goal is lost, or the middle before it has answered    it undoes the swap: Unlock
+                                 the middle is lost, and the goal is flooding              it moves by itself
+    mover, when it has moved     the middle is lost                                        it is done
+    middle                       the mover is lost                                         it hands the link over
+                                 the goal is lost                                          it says so to the mover
+    goal, before the open        the mover is lost                                         it drops the new link
+    goal, after it               the middle, or the mover, is lost                         it waits for them no more
+
+Why that never closes a cycle: the move is the one step that changes the tree, and only the mover makes it, or undoes
+what came before. Whoever drops a link refuses it from then on. A broker that comes back after all finds itself
+refused by those that have gone on without it, ends the swap in the same way, and if it has lost its link to the tree
+by that, it asks to be joined like a stranger, by a search.
+
+What was on its way to or through the one that is lost is lost with it.
+
+Owns: the decision. Must not know: why somebody is away.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from math import inf
+
+from reknit.core.links.custody import Custody
+from reknit.core.links.links import Links
+from reknit.core.overlay.events import OverlayEvent, Replayed, Resumed, Tell
+from reknit.core.overlay.history import History, change_name
+from reknit.core.overlay.notes import Part, Stage
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swaplink import SwapLinks
+from reknit.core.overlay.swapstate import Swapping
+from reknit.core.turn import Turn
+from reknit.wire.messages import Close, LockNack, Unlock
+
+__all__ = ["SwapDeaths"]
+
+
+class SwapDeaths(SwapLinks):
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        options: OverlayOptions,
+        rng: random.Random,
+        neighbours: Callable[[], list[str]],
+        busy: Callable[[], str],
+        close_link: Callable[[str], None],
+        history: History,
+    ) -> None:
+        super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
+        self._unsure: dict[str, None] = {}  # neighbours by a swap that has ended, if they think so, too
+
+    def renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
+        self._unsure.pop(peer, None)
+        yield from super().renewed(peer, reborn)
+
+    def deadline(self) -> float | None:
+        times = (super().deadline(), self._next_absence())
+        return min((at for at in times if at is not None and at < inf), default=None)
+
+    def _next_absence(self) -> float:
+        """When the next of the others has been away for a lease."""
+        times = [self._lost_at(peer) for peer in self._others()]
+        return min((at for at in times if at > self.turn.now), default=inf)
+
+    def _others(self) -> tuple[str, ...]:
+        """Those that this broker cannot give up a swap without, in which they are."""
+        swap = self.current
+        if swap is None or swap.triangle.over:
+            return ()
+        if swap.note.stage is Stage.LOCKED and swap.note.part is not Part.MIDDLE:
+            return ()  # it has a lease of its own
+        return tuple(name for name in swap.triangle.members if name != self.turn.node)
+
+    def _lost_at(self, peer: str) -> float:
+        link = self.links.of.get(peer)
+        if link is None:
+            return -inf
+        return inf if link.away_since is None else link.away_since + self.options.absent_s_max
+
+    def give_up_the_lost(self) -> Iterator[OverlayEvent]:
+        """At the end of a turn."""
+        lost = [peer for peer in self._others() if self._lost_at(peer) <= self.turn.now]
+        if lost and self.current is not None:
+            yield from self._without(self.current, lost, refused=False)
+
+    def rests_on(self, peer: str) -> bool:
+        """Is it a neighbour by a swap that is carried through, so that no operator can have removed the link?"""
+        return peer in self._unsure or peer in self._others()
+
+    def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
+        """``peer`` says that there is no link between us: it has ended the swap without us."""
+        yield Replayed(peer)
+        if peer in self._others() and self.current is not None:
+            yield from self._without(self.current, [peer], refused=True)
+
+    def _without(self, swap: Swapping, lost: list[str], refused: bool) -> Iterator[OverlayEvent]:
+        self._tear(swap)
+        match swap.note.part:
+            case Part.MOVER:
+                yield from self._move_without(swap, lost, refused)
+            case Part.MIDDLE:
+                yield from self._hand_without(swap, lost)
+            case Part.GOAL:
+                yield from self._take_without(swap, lost)
+
+    def _doubt(self, peer: str) -> None:
+        link = self.links.of.get(peer)
+        if link is not None and link.away_since is not None:
+            self._unsure[peer] = None
+
+    # --- the mover
+
+    def _move_without(self, swap: Swapping, lost: list[str], refused: bool) -> Iterator[OverlayEvent]:
+        note = swap.note
+        if note.stage is Stage.MOVED:
+            if note.middle in lost or refused:
+                yield from self._end_without_middle(swap)
+        elif note.goal in lost or note.stage is Stage.OPEN or refused:
+            yield from self._undo(swap, f"{lost[0]} did not come back in time")
+        else:
+            yield from self._move(swap)
+
+    def _end_without_middle(self, swap: Swapping) -> Iterator[OverlayEvent]:
+        note = swap.note
+        swap.triangle.flush()
+        swap.triangle.sort()
+        self._send(note.goal, Close(note.id, True, True))  # for the middle, should it come back
+        self._send(note.goal, Close(note.id, False, True))
+        self._doubt(note.goal)
+        swap.triangle.over = True
+        self._close(note.middle, swap)
+        yield from self._drain(swap)
+
+    def _undo(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
+        """Nobody has moved: the tree is the old one."""
+        note = swap.note
+        swap.triangle.flush()
+        self._send(note.middle, Unlock(note.id))
+        self._doubt(note.middle)
+        if note.goal in self.links.of:
+            self.links.remove(note.goal, "the swap was undone")
+        yield from self._end(swap, why)
+        yield Resumed(note.middle)
+
+    def _end(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
+        self._see(swap, "", "undone")
+        swap.triangle.over = True
+        self.history.end(change_name(swap.note.id), why)
+        self._set_current(None)
+        if swap.wish is not None:
+            self._answer(swap.wish, why)
+        yield from swap.triangle.release()
+
+    # --- the middle
+
+    def _hand_without(self, swap: Swapping, lost: list[str]) -> Iterator[OverlayEvent]:
+        if swap.note.stage is Stage.LOCKED:
+            if len(lost) > 1:  # if one is there, it gives up by itself, or goes on
+                self._send(swap.mover, LockNack(swap.note.id, f"{lost[0]} did not come back in time", retry=True))
+                self._send(swap.note.goal, Unlock(swap.note.id))
+                self._set_current(None)
+        elif swap.mover in lost:
+            custody = Custody(None, 0, [])
+            self.turn.custodies.append(custody)
+            yield from self._on_close_ab(swap, swap.mover, custody)
+            yield from self._drain(swap)
+        elif not swap.complained:
+            swap.complained = True
+            self._send(swap.mover, LockNack(swap.note.id, f"{swap.note.goal} did not come back in time", retry=False))
+
+    def _on_nack(self, swap: Swapping, nack: LockNack) -> Iterator[OverlayEvent]:
+        if swap.note.part is Part.MOVER and swap.note.stage is Stage.FLOOD:
+            yield from self._undo(swap, nack.reason)
+        else:
+            yield from super()._on_nack(swap, nack)
+
+    def _on_unlock(self, swap: Swapping) -> Iterator[OverlayEvent]:
+        note = swap.note
+        if note.part is Part.MIDDLE and note.stage is Stage.FLOOD and not swap.triangle.handed:
+            swap.triangle.flush()
+            self._send(note.goal, Unlock(note.id))
+            yield from self._end(swap, "undone by the mover")
+            yield Resumed(swap.mover)
+            yield Resumed(note.goal)
+        else:
+            yield from super()._on_unlock(swap)
+
+    # --- the goal
+
+    def _take_without(self, swap: Swapping, lost: list[str]) -> Iterator[OverlayEvent]:
+        note = swap.note
+        if not note.opened:
+            if swap.mover in lost:
+                yield from self._drop_mover(swap)
+            return
+        swap.alone = True
+        if note.middle in lost and not note.closed_ab:
+            self._note(swap, closed_ab=True)
+            swap.triangle.closed_ab = True
+        if swap.mover in lost and swap.note.closed_ab:
+            self._note(swap, closed_ba=True)
+            swap.triangle.closed_ba = True
+            if not swap.triangle.split:
+                swap.triangle.split = True
+                yield Tell(note.middle)
+        yield from self._tell_middle(swap)
+        yield from self._drain(swap)
+
+    def _drop_mover(self, swap: Swapping) -> Iterator[OverlayEvent]:
+        swap.triangle.flush()
+        if swap.mover in self.links.of:
+            self.links.remove(swap.mover, "the swap was undone")
+        yield from self._end(swap, f"{swap.mover} did not come back in time")
+        yield Resumed(swap.note.middle)

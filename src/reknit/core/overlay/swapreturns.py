@@ -1,0 +1,333 @@
+"""After a swap: what two of its brokers, back from the dead, have to hear before they go on.
+
+While the replaced link is not empty, what came by it may not be settled. If its far end dies, the near end still has
+it. If both die, it is still further off, with whoever sent it; and comes again, but by the new way, behind younger
+events that went that way from the beginning. The guard against copies would take it for one. Likewise at the goal: what
+came to it by way of the middle comes again behind what came from the mover directly.
+
+So a new life that knows of such a link holds back the events that come the new way, until it has heard from the
+other end that all older ones stand before (``Inquire``, ``Mark``), and brings them into their order:
+
+    new life   holds what comes from   until a mark has come from   and moreover
+    ---------  ----------------------  ---------------------------  -----------------------------------
+    mover      the goal                the middle, by the goal      the middle has left the old link
+    middle     the goal                the mover, by the goal       the mover has left the old link
+    goal       the mover               the middle
+
+Whoever is asked answers when it routes again, and, to a goal, when the mover has left the old link, too. A goal passes
+on even events that have been here before: it was not to bring them to the third, as long as the third got them
+directly.
+
+Nobody waits for ever: whoever is away for too long, or no neighbour any more, is not waited for. What is held back is
+in its sender's outbox still, whose bound is the bound of what waits here.
+
+Owns: holds, inquiries, and swaps that have ended here as goal. Must not know: the steps of a swap.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+
+from reknit.core.links.custody import Custody
+from reknit.core.links.links import Links
+from reknit.core.overlay.events import Arrived, OverlayEvent
+from reknit.core.overlay.history import History
+from reknit.core.overlay.notes import Ended, Part
+from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swapstalls import SwapStalls
+from reknit.core.overlay.swapstate import Step
+from reknit.core.turn import Turn
+from reknit.model.event import Event, in_order_of_numbers
+from reknit.trace.records import Kind
+from reknit.wire.messages import (
+    Close,
+    Events,
+    Inquire,
+    Leave,
+    LockAck,
+    LockNack,
+    Mark,
+    Message,
+    Moving,
+    Open,
+    Side,
+    Steered,
+    Swap,
+    SwapId,
+    Unlock,
+)
+
+__all__ = ["ENDED_MAX", "SwapReturns"]
+
+ENDED_MAX = 64
+"""Swaps that have ended here as goal and are remembered as such; beyond it the oldest go."""
+
+_CLOSING_STEPS = (LockAck, LockNack, Unlock, Side, Swap, Open, Close)
+"""Each stands for all that was sent before it."""
+
+
+@dataclass(slots=True)
+class _Hold:
+    """Events from ``peer`` wait for a mark by way of ``via``, and until ``old``, if there is one, has left."""
+
+    id: SwapId
+    peer: str
+    via: str
+    old: str
+    until: float
+    marked: bool = False
+
+
+class SwapReturns(SwapStalls):
+    def __init__(
+        self,
+        turn: Turn,
+        links: Links,
+        options: OverlayOptions,
+        rng: random.Random,
+        neighbours: Callable[[], list[str]],
+        busy: Callable[[], str],
+        close_link: Callable[[str], None],
+        history: History,
+    ) -> None:
+        super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
+        self._holds: list[_Hold] = []
+        self._held_back: dict[str, list[tuple[Message, Custody]]] = {}  # by sender
+        self._inquiries: list[tuple[str, Inquire, Custody]] = []  # by whom they came; to be answered
+        self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
+        self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
+
+    # --- a new life
+
+    def _inquire_all(self) -> None:
+        for old, closing in self.closing.items():
+            self._inquire_by_goal(closing.id, closing.goal, old)
+        for id_, ended in self.ended.items():
+            self._inquire_as_goal(id_, ended.middle)
+            self._remember_ended(id_)
+
+    def _inquire_by_goal(self, id_: SwapId, goal: str, old: str) -> None:
+        self._inquire(_Hold(id_, goal, goal, old, self._until), old)
+
+    def _inquire_as_goal(self, id_: SwapId, middle: str) -> None:
+        self._inquire(_Hold(id_, id_[0], middle, "", self._until), middle)
+
+    @property
+    def _until(self) -> float:
+        return self.turn.now + self.options.absent_s_max
+
+    def _inquire(self, hold: _Hold, to: str) -> None:
+        if hold.via in self.links.of and hold.peer in self.links.of:
+            self._holds.append(hold)
+            self.turn.see(Kind.CHANGE, peer=to, detail="return: start at the one that is back")
+            self._send(hold.via, Inquire(hold.id, self.turn.node, to, self.links.incarnation))
+
+    def _close_anew(self, goal: str, id_: SwapId) -> None:
+        """In a new life: what came on the replaced link before comes by way of the goal, and is closed there."""
+        told = self._taken_up[id_] = Custody(None, 0, [])
+        self.turn.custodies.append(told)
+        self._say_late(goal, Close(id_, False, True), told)
+
+    def _say_late(self, peer: str, step: Step, custody: Custody | None = None) -> None:
+        """Behind all that comes back from further off: a way is closed by it."""
+        if self.ready:
+            self._send(peer, step, custody)
+            return
+        if custody is not None:
+            custody.pending += 1
+        self._late.append((peer, step, custody))
+
+    def _say_what_is_late(self) -> None:
+        late, self._late = self._late, []
+        for peer, step, custody in late:
+            self._send(peer, step, custody)
+            self.turn.custodies.extend([custody] if custody is not None else [])
+
+    # --- events that wait
+
+    def holds_back(self, peer: str) -> bool:
+        return any(hold.peer == peer for hold in self._holds)
+
+    @property
+    def holding(self) -> str:
+        """For people to read; empty if nothing is held back."""
+        return f"{self.turn.node} waits for events from before its restart" if self._holds else ""
+
+    def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
+        if super().stalls(peer, message, custody):
+            return True
+        if not self._waits_behind(peer, message):
+            return False
+        custody.pending += 1
+        self._held_back.setdefault(peer, []).append((message, custody))
+        return True
+
+    def _waits_behind(self, peer: str, message: Message) -> bool:
+        """Events that are held back, and what stands for all that was sent before it, and must not overtake them."""
+        holds = [hold for hold in self._holds if hold.peer == peer]
+        if isinstance(message, Mark):
+            return bool(holds) and message.to != self.turn.node
+        if isinstance(message, _CLOSING_STEPS):
+            return bool(holds) and all(hold.id != message.id for hold in holds)
+        return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
+
+    def unstalled(self) -> list[tuple[str, Message, Custody]]:
+        return super().unstalled() or self._freed()
+
+    def _freed(self) -> list[tuple[str, Message, Custody]]:
+        self._holds = [hold for hold in self._holds if not self._is_over(hold)]
+        for peer in list(self._held_back):
+            if not self.holds_back(peer):
+                freed = self._held_back.pop(peer)
+                self.turn.custodies.extend(custody for _, custody in freed)
+                return [(peer, message, custody) for message, custody in _in_order(freed)]
+        return []
+
+    def _discard(self, peer: str) -> None:
+        super()._discard(peer)
+        self.turn.custodies.extend(custody for _, custody in self._held_back.pop(peer, ()))
+
+    def _is_over(self, hold: _Hold) -> bool:
+        moving = self.current is not None and self.current.note.id == hold.id and not self.current.triangle.over
+        answered = hold.marked and self._has_left(hold.old) and not (hold.old and moving)
+        return answered or self.turn.now >= hold.until or not self._is_there(hold)
+
+    def _is_there(self, hold: _Hold) -> bool:
+        return hold.via in self.links.of and hold.peer in self.links.of
+
+    def _has_left(self, old: str) -> bool:
+        return old not in self.closing or old in self._said_leave
+
+    # --- inquiries
+
+    def _on_inquire(self, peer: str, inquire: Inquire, custody: Custody) -> None:
+        if inquire.of == inquire.id[0]:  # the mover begins anew: all that it had comes again, in its order
+            self._holds = [hold for hold in self._holds if (hold.id, hold.peer) != (inquire.id, inquire.of)]
+        custody.pending += 1
+        if inquire.to == self.turn.node:
+            self.turn.see(Kind.CHANGE, peer=inquire.of, detail="return: inquire at the other")
+            self._inquiries.append((peer, inquire, custody))
+        elif inquire.to in self.neighbours():
+            self._send(inquire.to, inquire, custody)
+            self.turn.custodies.append(custody)
+        else:  # whoever was there had no more to say when it left
+            self._marks.append((Mark(inquire.id, inquire.of, inquire.life), custody))
+
+    def _on_mark(self, mark: Mark, custody: Custody) -> None:
+        if mark.to == self.turn.node:
+            self.turn.see(Kind.CHANGE, detail="return: mark at the one that is back")
+            for hold in self._holds:
+                hold.marked |= hold.id == mark.id and mark.life == self.links.incarnation
+            return
+        custody.pending += 1
+        self._marks.append((mark, custody))
+
+    def answer_inquiries(self) -> None:
+        if not self.ready or not (self._marks or self._inquiries):
+            return
+        marks, self._marks = self._marks, []
+        for mark, custody in marks:
+            self._say(mark.to, mark, custody)
+        inquiries, self._inquiries = self._inquiries, []
+        for peer, inquire, custody in inquiries:
+            if self._still_comes(peer, inquire):
+                self._inquiries.append((peer, inquire, custody))
+            else:
+                self.turn.see(Kind.CHANGE, peer=inquire.of, detail="return: answer at the other")
+                self._say(peer, Mark(inquire.id, inquire.of, inquire.life), custody)
+
+    def _say(self, peer: str, mark: Mark, custody: Custody) -> None:
+        self._send(peer, mark, custody)
+        self.turn.custodies.append(custody)
+
+    def _still_comes(self, peer: str, inquire: Inquire) -> bool:
+        """To its goal the middle answers when all has come that the mover had sent on the old link."""
+        if peer != inquire.of:
+            return False
+        swap, mover = self.current, inquire.id[0]
+        under_way = swap is not None and swap.note.id == inquire.id and not swap.triangle.handed
+        return under_way or (inquire.id in self._taken_up and not self._has_left(mover))
+
+    # --- the goal
+
+    def _end_as_goal(self) -> None:
+        swap = self.current
+        if swap is None or swap.note.part is not Part.GOAL:
+            return
+        while len(self.ended) >= ENDED_MAX:
+            del self.ended[next(iter(self.ended))]
+        self.ended[swap.note.id] = Ended(swap.note.id, swap.note.middle, swap.alone)
+        self._remember_ended(swap.note.id)
+
+    def _remember_ended(self, id_: SwapId) -> None:
+        """For as long as the others may need it; and if one of them was lost, for as long as there is room."""
+        self._ended_until[id_] = inf if self.ended[id_].alone else self.turn.now + self.options.close_s_max
+
+    def _share(self, middle: str) -> Iterator[OverlayEvent]:
+        """The middle has died with what it was to bring from here to the mover; its new life does not lead there."""
+        movers = [each.id[0] for each in self.ended.values() if each.middle == middle]
+        swap = self.current
+        if swap is not None and swap.note.opened and swap.note.middle == middle:
+            movers.append(swap.mover)
+        for mover in movers:
+            if events := self.links.of[middle].owed_to(mover):
+                custody = Custody(None, 0, [])
+                self.turn.custodies.append(custody)
+                yield Arrived(middle, [Events(events)], custody, (), (mover,))
+
+    def _third_of(self, peer: str, id_: SwapId) -> str:
+        return _third(self.ended[id_], peer) if id_ in self.ended else ""
+
+    def _passes_on(self, peer: str, close: Close) -> bool:
+        """A swap that has ended here without one of the others, which is back."""
+        third = self._third_of(peer, close.id)
+        return bool(third) and close.from_mover == (peer == close.id[0])
+
+    def relays(self, peer: str) -> tuple[str, ...]:
+        """Who needs even those events of ``peer`` that have been here before."""
+        return tuple(dict.fromkeys(third for each in self.ended.values() if (third := _third(each, peer))))
+
+    def flooded_by(self, peer: str, swap: int) -> tuple[str, ...]:
+        """Who has got what ``peer`` has flooded in swap number ``swap`` from ``peer`` itself."""
+        return tuple(third for each in self.ended.values() if each.id[1] == swap and (third := _third(each, peer)))
+
+    def _forget_ended(self) -> None:
+        for id_, until in list(self._ended_until.items()):
+            if self.turn.now >= until:
+                del self._ended_until[id_]
+                self.ended.pop(id_, None)
+                self.links.changed = True
+
+    def _returns_deadline(self) -> float:
+        return min([hold.until for hold in self._holds] + list(self._ended_until.values()), default=inf)
+
+
+def _third(ended: Ended, peer: str) -> str:
+    """Of the mover and the middle, the one that ``peer`` is not; empty if it is neither."""
+    mover, middle = ended.id[0], ended.middle
+    return middle if peer == mover else mover if peer == middle else ""
+
+
+def _in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
+    """Events one by one, those of each source in the order of their numbers; all else stays where it is."""
+    single = [each for item in waiting for each in _one_by_one(*item)]
+    events = [each for each in single if isinstance(each[0], Events | Steered)]
+    in_order = iter(in_order_of_numbers(events, _only_event))
+    return [next(in_order) if isinstance(each[0], Events | Steered) else each for each in single]
+
+
+def _one_by_one(message: Message, custody: Custody) -> list[tuple[Message, Custody]]:
+    if isinstance(message, Events):
+        return [(Events([event]), custody) for event in message.events]
+    if isinstance(message, Steered):
+        return [(Steered(message.swap, message.mode, [], [event]), custody) for event in message.events]
+    return [(message, custody)]
+
+
+def _only_event(item: tuple[Message, Custody]) -> Event:
+    message = item[0]
+    assert isinstance(message, Events | Steered)
+    return message.events[0]

@@ -52,12 +52,15 @@ class FakeDoor:
 
     asking: bool = False
     passwords: bool = False
+    nameless: list[bool] = field(default_factory=list)
+    """Of each connection, whether it needs no name."""
 
     def allow(self, access: object) -> None:
         """Nothing is forbidden here."""
 
     def opened(self, conn: int, now: float, *, anonymous: bool, user: str) -> None:
         self.calls.append(f"opened {conn}")
+        self.nameless.append(anonymous)
 
     def received(self, conn: int, data: bytes, now: float) -> list[io.Command]:
         return [io.Publish("c", [Event("t")]) for _ in data]
@@ -84,9 +87,10 @@ class FakeDoor:
 
 
 class FakeTransport:
-    def __init__(self) -> None:
+    def __init__(self, peer: object = "somewhere") -> None:
         self.writes: list[bytes] = []
         self.ended = ""
+        self.peer = peer
 
     def write(self, data: bytes) -> None:
         self.writes.append(data)
@@ -100,8 +104,8 @@ class FakeTransport:
     def is_closing(self) -> bool:
         return bool(self.ended)
 
-    def get_extra_info(self, name: str) -> str | None:
-        return "somewhere" if name == "peername" else None
+    def get_extra_info(self, name: str) -> object:
+        return self.peer if name == "peername" else None
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -132,8 +136,8 @@ class Stage:
     door: FakeDoor
     driver: Driver
 
-    def client(self) -> tuple[ClientProtocol, FakeTransport]:
-        protocol, transport = ClientProtocol(self.driver), FakeTransport()
+    def client(self, peer: object = "somewhere") -> tuple[ClientProtocol, FakeTransport]:
+        protocol, transport = ClientProtocol(self.driver), FakeTransport(peer)
         protocol.connection_made(cast(asyncio.Transport, transport))
         return protocol, transport
 
@@ -323,6 +327,17 @@ def test_records_leave_with_the_wall_clock() -> None:
 
     on_stage(play, trace=sink, clock=lambda: 100.0, wall=lambda: 5000.0)
     assert [record.time for record in sink.records] == [5001.5, 5002.5]
+
+
+def test_a_client_whose_address_cannot_be_told_needs_a_name() -> None:
+    """One that resets its connection at once has none on some loops, and what it had sent is still read."""
+
+    async def play(stage: Stage) -> None:
+        for peer in (("127.0.0.1", 5), ("::1", 5, 0, 0), ("10.0.0.1", 5), None, ""):
+            stage.client(peer)
+        assert stage.door.nameless == [True, True, False, False, False]
+
+    on_stage(play)
 
 
 def test_an_operator_hears_the_reply_to_his_own_request() -> None:

@@ -29,7 +29,7 @@ where = "n > 3"
         ("127.9.9.9", True),
         ("::1", True),
         ("::ffff:127.0.0.1", True),
-        ("", True),
+        ("", False),
         ("10.0.0.1", False),
         ("::ffff:10.0.0.1", False),
         ("fe80::1%eth0", False),

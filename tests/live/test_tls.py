@@ -13,6 +13,7 @@ import aiomqtt
 import pytest
 
 from reknit.live.address import Address
+from reknit.live.config import MqttSection
 from reknit.live.errors import ConfigError
 from reknit.live.guard import AccessSection
 from reknit.live.process import BrokerPlan, broker_running
@@ -90,6 +91,22 @@ def test_a_certificate_names_the_user(plan: Callable[..., BrokerPlan], tmp_path:
                     await echo(at, client_context(authority, authority.sign("other")))
 
     asyncio.run(run())
+
+
+def test_a_client_that_begins_no_handshake_is_not_waited_for(
+    plan: Callable[..., BrokerPlan], tmp_path: Path, on_each_loop: Any
+) -> None:
+    tls = TlsSection(str(Authority(tmp_path).sign("broker")))
+    mqtt = MqttSection(connect_s_max=0.1)
+
+    async def run() -> None:
+        async with broker_running(dataclasses.replace(plan(tls=tls, mqtt=mqtt), doors={"mqtts": ANY})) as broker:
+            reader, writer = await asyncio.open_connection(*broker.doors["mqtts"])
+            async with asyncio.timeout(30):
+                assert await reader.read() == b""
+            writer.close()
+
+    on_each_loop(run())
 
 
 def test_files_that_are_missing_or_do_not_fit_are_named(tmp_path: Path) -> None:

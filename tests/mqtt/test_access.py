@@ -51,9 +51,16 @@ def test_names_stand_in_filters_unless_they_change_their_meaning() -> None:
     assert grants(rule).may_publish("from/ann/c1")
     assert not grants(rule).may_publish("from/bob/c1")
     assert grants(rule).may_subscribe("to/ann/x")
-    for user in ("", "+", "#", "a/b"):
+    for user in ("", "+", "#", "a/b", "$SYS"):
         assert not grants(rule, user=user).may_subscribe("to/ann/x")
         assert not grants(rule, user=user).may_publish(f"from/{user}/c1")
+
+
+def test_a_name_that_looks_like_a_mark_is_a_name() -> None:
+    rule = Rule(publish=("from/%u/%c",), subscribe=("%c/#",))
+    assert grants(rule, user="%c", client="c1").may_publish("from/%c/c1")
+    assert not grants(rule, user="%c", client="c1").may_publish("from/c1/c1")
+    assert not grants(rule, client="$SYS").may_subscribe("$SYS/#")
 
 
 def test_wildcards_do_not_reach_what_belongs_to_the_broker() -> None:

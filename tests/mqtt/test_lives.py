@@ -97,6 +97,57 @@ def test_a_client_that_waits_for_too_long_is_closed_like_any_other() -> None:
     assert client.closed
 
 
+def test_whoever_has_not_proved_who_it_is_gets_little_room() -> None:
+    room = Room(first_packet_bytes_max=1000)
+    room.door.passwords = True
+    client = room.client()
+    client.say(Connect("a", username="ann", password=b"secret"))
+    (question,) = room.door.questions()
+    assert client.say(Publish("t", b"x" * 900)) == []
+    assert reason(client.say(Publish("t", b"x" * 900))) == Reason.QUOTA_EXCEEDED
+    assert client.closed
+    assert room.door.answered(question.conn, True, room.now) == []
+    assert room.commands == []
+
+
+def test_nobody_takes_over_the_session_of_another_user() -> None:
+    room = Room()
+    come(room, Connect("a", properties=LASTING), user="ann")
+    for user in ("ben", ""):
+        for clean in (True, False):
+            stranger, answers = come(room, Connect("a", clean_start=clean), user=user)
+            assert reason(answers) == Reason.NOT_AUTHORIZED
+            assert stranger.closed
+    _, answers = come(room, Connect("a", clean_start=False), user="ann")
+    assert isinstance(answers[0], Connack)
+    assert answers[0].session_present
+
+
+def test_a_session_of_nobody_in_particular_is_anybodys() -> None:
+    room = Room()
+    come(room, Connect("a", properties=LASTING))
+    _, answers = come(room, Connect("a", clean_start=False, properties=LASTING), user="ann")
+    assert reason(answers) == 0
+    _, answers = come(room, Connect("a", clean_start=False))
+    assert reason(answers) == Reason.NOT_AUTHORIZED
+
+
+def test_a_session_that_has_moved_still_belongs_to_its_user() -> None:
+    room, other = Room(), Room()
+    client, _ = come(other, Connect("a", properties=LASTING), user="ann")
+    client.vanish()
+    other.door.moves.export("a", other.now)
+    ((name, state),) = other.door.moves.ready(other.now)
+    room.door.moves.reserve(name)
+    room.patterns[name] = []
+    room.expected.add(name)
+    room.door.arrive(name, state, room.now)
+    _, answers = come(room, Connect("a", clean_start=False), user="ben")
+    assert reason(answers) == Reason.NOT_AUTHORIZED
+    _, answers = come(room, Connect("a", clean_start=False), user="ann")
+    assert reason(answers) == 0
+
+
 def test_a_certificate_needs_no_password() -> None:
     room = Room()
     room.door.passwords = True
@@ -131,6 +182,22 @@ def test_a_subscription_is_refused_with_a_reason() -> None:
     (answer,) = client.say(Subscribe(1, (Request("open/+"), Request("#"), Request("eu"))))
     assert isinstance(answer, Suback)
     assert answer.reasons == (0, Reason.NOT_AUTHORIZED, 0)
+
+
+def test_the_will_of_a_session_that_has_moved_must_be_allowed_where_it_is() -> None:
+    for allowed in (True, False):
+        room, other = Room(), Room()
+        room.door.allow(Access([Rule("ann", publish=("a",))] if allowed else []))
+        client, _ = come(other, Connect("p", will=Will("a", b"gone"), properties=LASTING), user="ann")
+        assert not client.closed
+        other.door.moves.export("p", other.now)
+        ((name, state),) = other.door.moves.ready(other.now)
+        room.door.moves.reserve(name)
+        room.patterns[name] = []
+        room.door.arrive(name, state, room.now)
+        room.wait(1000.0)
+        published = [command for command in room.commands if getattr(command, "events", None)]
+        assert len(published) == allowed
 
 
 def test_a_will_must_be_allowed_and_still_be_when_it_is_published() -> None:

@@ -53,8 +53,19 @@ def test_a_full_store_takes_no_new_topic() -> None:
     assert client.say(Publish("b", b"x", 1, 2, retain=True)) == [Puback(2, Reason.QUOTA_EXCEEDED)]
     assert client.say(Publish("a", b"y", 1, 3, retain=True)) == [Puback(3)]
     assert room.door.counters.refused == {"QUOTA_EXCEEDED": 1}
-    store = Retained(DoorOptions(retained_bytes_max=1000))
-    assert not store.takes(kept("a", b"x" * 1000))
+
+
+def test_the_bound_in_bytes_holds_for_what_is_replaced_too() -> None:
+    store = Retained(DoorOptions(retained_bytes_max=2000))
+    assert not store.takes(kept("a", b"x" * 2000))
+    store.put(kept("a", b"x" * 500))
+    store.put(kept("b", b"x" * 500))
+    assert store.takes(kept("a", b"x" * 600))
+    assert not store.takes(kept("a", b"x" * 1500))
+    assert store.takes(kept("a", b""))
+    full = Retained(DoorOptions(retained_bytes_max=0))
+    full.put(kept("a", b"xx"))
+    assert full.takes(kept("a", b"x"))  # less than there is
 
 
 def subscribe(client: Client, *requests: Request, properties: Properties = ()) -> list[Packet]:

@@ -89,7 +89,7 @@ def _is_loopback(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return host == ""  # a socket in the file system
+        return False  # nor is one that could not be told: a client that resets its connection at once has no address
     mapped = getattr(address, "ipv4_mapped", None)
     return bool((mapped or address).is_loopback)
 

@@ -52,6 +52,8 @@ _PROTOCOLS: dict[str, Callable[[Driver], asyncio.Protocol]] = {
     "listen": LinkProtocol,
 }
 
+HANDSHAKE_S_MIN = 0.01
+"""A handshake of TLS has at least this long, whatever a CONNECT has."""
 GARBAGE_OBJECTS = 50_000
 """So many objects more than before, and the interpreter looks for cycles among them."""
 
@@ -164,7 +166,10 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         tls = server_context(plan.settings.tls) if any(key in _IN_TLS for key in plan.doors) else None
         for key in (*(key for key in DOORS if key in plan.doors), "mqtt", "listen"):
             made = functools.partial(_PROTOCOLS[key], driver)
-            server = await loop.create_server(made, sock=sockets[key], ssl=tls if key in _IN_TLS else None)
+            secure = tls if key in _IN_TLS else None
+            # The time for a CONNECT begins when TLS is through, so TLS has as much of its own.
+            patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
+            server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
             undo.callback(server.close)
         journal.say(f"listening: {_addresses(bound)}")
         driver.start()

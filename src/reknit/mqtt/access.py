@@ -14,6 +14,7 @@ Owns: the decision. Must not know: sessions, or where rules are written down.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
@@ -28,7 +29,9 @@ __all__ = ["Access", "BadRule", "Grants", "Rule"]
 RULES_MAX = 10_000
 FILTERS_MAX = 1_000
 """Of one rule."""
-_UNSAFE = ("+", "#", "/")
+_UNSAFE = ("+", "#", "/", "$")
+"""Wildcards, another level, and the topics that are not for everybody."""
+_MARK = re.compile("%[uc]")
 
 
 class BadRule(ValueError):
@@ -78,11 +81,9 @@ class Access:
 def _filled(filters: Iterable[str], user: str, client: str) -> Iterable[str]:
     names = {"%u": user, "%c": client}
     for each in filters:
-        used = {mark: name for mark, name in names.items() if mark in each}
-        if all(name and not any(bad in name for bad in _UNSAFE) for name in used.values()):
-            for mark, name in used.items():
-                each = each.replace(mark, name)
-            yield each
+        used = [names[mark] for mark in _MARK.findall(each)]
+        if all(name and not any(bad in name for bad in _UNSAFE) for name in used):
+            yield _MARK.sub(lambda mark: names[mark[0]], each)  # at once: a name may look like a mark
 
 
 class Grants:

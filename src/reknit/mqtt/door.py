@@ -112,10 +112,18 @@ class Door:
                 return [io.Publish(session.client, [Event(*lone)])]
         commands: list[io.Command] = []
         try:
+            if connection.asked is not None:
+                self._check_early(connection, len(data))
             self._read(connection, connection.parser.feed(data), commands, now)
         except ProtocolError as error:
             self._lives.fail(connection, error, commands, now)
         return commands
+
+    def _check_early(self, connection: Connection, size: int) -> None:
+        """Whoever has not proved who it is gets no more room than for a CONNECT."""
+        connection.early_bytes += size
+        if connection.early_bytes > self._options.first_packet_bytes_max:
+            raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much was sent before the password was checked")
 
     # --- who a client is
 

@@ -27,8 +27,8 @@ __all__ = ["CONNECTION", "REPLAY", "SESSION", "Lives"]
 
 CONNECTION = "connection"
 REPLAY = "replay"
-_NO_TOPICS: set[str] = set()
 """The kinds of alarms that are set here."""
+_NO_TOPICS: set[str] = set()
 
 
 class Lives:
@@ -80,6 +80,7 @@ class Lives:
     def _admit(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
         self.moves.check(packet.client_id)
         client = packet.client_id or f"auto-{self._rng.getrandbits(64):016x}"
+        self._check_owner(connection.user, client)
         self._check_will(connection.user, client, packet.will)
         self._make_way(client, packet, commands, now)
         session = self.sessions.get(client)
@@ -108,6 +109,12 @@ class Lives:
         session.user, session.grants = user, self._access.grants(user, session.client)
         session.topics_open = self._intake.topics_open if session.grants is None else _NO_TOPICS
         session.settle()
+
+    def _check_owner(self, user: str, client: str) -> None:
+        """Nobody takes over what waits for another user, nor ends it, by guessing an identifier."""
+        session = self.sessions.get(client)
+        if session is not None and session.user and session.user != user:
+            raise ProtocolError(Reason.NOT_AUTHORIZED, "this client identifier is another user's")
 
     def _check_will(self, user: str, client: str, will: packets.Will | None) -> None:
         grants = self._access.grants(user, client) if will is not None else None

@@ -30,11 +30,12 @@ class Retained:
 
     def takes(self, event: Event) -> bool:
         """Whether there is room for it."""
-        if not event.payload or event.topic in self._events:
+        if not event.payload:
             return True
-        options = self._options
-        few = len(self._events) < options.retained_messages_max
-        return few and self.bytes + event_bytes(event) <= options.retained_bytes_max
+        old, options = self._events.get(event.topic), self._options
+        few = old is not None or len(self._events) < options.retained_messages_max
+        more = event_bytes(event) - (event_bytes(old) if old is not None else 0)
+        return few and (more <= 0 or self.bytes + more <= options.retained_bytes_max)
 
     def put(self, event: Event) -> None:
         self._drop(event.topic)

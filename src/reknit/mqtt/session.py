@@ -96,6 +96,8 @@ class Connection:
     """A CONNECT whose password is being checked."""
     early: list[Packet] = field(default_factory=list)
     """What has come behind it meanwhile."""
+    early_bytes: int = 0
+    """As much as that, without what came in one piece with it."""
     withheld: bytes | None = None
     """What has come since the session went on its way to another broker; None as long as it is here."""
 

@@ -37,6 +37,7 @@ from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import (
     Arrived,
     Bypassed,
+    Established,
     Left,
     Linked,
     Merged,
@@ -187,7 +188,7 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
-        self.replacing.end_of_turn()
+        self._on_overlay_events(self.replacing.end_of_turn())
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
@@ -259,6 +260,8 @@ class Broker:
                 self.routing.resume(peer)
             case Tell(peer=peer):
                 self._tell(peer)
+            case Established(peer=peer):
+                self.book.compare(peer)
             case Bypassed(gone=gone, by=by):
                 if gone in self.gate.missing:
                     self.gate.expect(by)

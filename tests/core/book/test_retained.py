@@ -7,10 +7,12 @@ import random
 import pytest
 
 from reknit.core.options import BrokerOptions
+from reknit.core.overlay.change import find_change
 from reknit.core.overlay.shapes import names, shape_edges
 from reknit.model.event import Envelope, Event
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
+from reknit.sim.operator import STRATEGIES, Operator
 
 KEEP = Envelope(retain=True)
 
@@ -63,6 +65,42 @@ def test_a_broker_without_memory_and_a_new_one_are_told() -> None:
     cluster.add_link("b6", "b1")
     assert cluster.settle(60.0)
     assert kept(cluster) == [{"a": b"1", "b": b"2"}] * 6
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_link_that_replaces_a_lost_one_tells_what_was_said_meanwhile(strategy: str) -> None:
+    edges = [("b1", "b2"), ("b2", "b3"), ("b3", "b4")]
+    cluster = Cluster(edges, BrokerOptions(founded=True), NetworkOptions(), "1")
+    cluster.start_all()
+    for name in names(4):
+        cluster.attach(name, f"c-{name}", [])
+    assert cluster.settle(30.0)
+    change = find_change(edges, strategy, ("b2", "b3"), ("b1", "b4"))
+    assert change is not None
+    cluster.vanish(change)
+    say(cluster, "b2", "a", b"1")
+    say(cluster, "b3", "b", b"2")
+    cluster.kernel.run(until=cluster.kernel.now + 0.5)
+    cluster.appear(change)
+    cluster.substitute(change)
+    assert cluster.settle(60.0)
+    assert kept(cluster) == [{"a": b"1", "b": b"2"}] * 4
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_links_that_are_replaced_lose_no_word(seed: int) -> None:
+    rng = random.Random(seed)
+    cluster = network(seed)
+    operator = Operator(cluster, rng)
+    for _ in range(30):
+        if rng.random() < 0.3:
+            operator.replace()
+        else:
+            say(cluster, rng.choice(names(5)), f"t/{rng.randrange(4)}", rng.choice([b"", b"1", b"2"]))
+        cluster.kernel.run(until=cluster.kernel.now + rng.uniform(0.0, 0.2))
+    assert cluster.settle(120.0)
+    found = kept(cluster)
+    assert found == [found[0]] * 5
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -39,6 +39,7 @@ class NewLinks:
         self.lease_s = lease_s
         self._of: dict[str, NewLink] = {}  # by the other end
         self._asked: dict[str, tuple[str, str]] = {}  # by the other end: its address, and the change
+        self.activated: dict[str, None] = {}  # in this turn
 
     def awaits(self, peer: str) -> bool:
         return peer in self._of
@@ -104,6 +105,7 @@ class NewLinks:
         if new is None or not new.up:
             return False
         del self._of[peer]
+        self.activated[peer] = None
         self.links.activate(peer)
         return True
 

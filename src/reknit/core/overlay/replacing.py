@@ -11,13 +11,13 @@ Owns: which strategy hears what. Must not know: routes, or what a strategy does.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
 from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.overlay.change import Place
 from reknit.core.overlay.deferred import Deferred
-from reknit.core.overlay.events import Linked, OverlayEvent
+from reknit.core.overlay.events import Established, Linked, OverlayEvent
 from reknit.core.overlay.new_link import NewLinks
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.overlay.overlay import Overlay
@@ -226,6 +226,7 @@ class Replacing:
 
     def met(self, peer: str) -> None:
         """It tells all anew."""
+        self.new_links.activated.pop(peer, None)
         self.walk.lost.pop(peer, None)
         self.repair.met(peer)
         for strategy in self.strategies.values():
@@ -265,8 +266,10 @@ class Replacing:
         yield from self.walk.due()
         yield from self.repair.due()
 
-    def end_of_turn(self) -> None:
+    def end_of_turn(self) -> Iterable[OverlayEvent]:
         self.repair.end_of_turn()
+        activated, self.new_links.activated = self.new_links.activated, {}
+        return [Established(peer) for peer in activated] if activated else ()
 
     @property
     def at_rest(self) -> bool:

@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import aiomqtt
 import msgspec
 
 from reknit.client import connect
+from reknit.core.book.options import BookOptions
+from reknit.core.broker import BrokerOptions
 from reknit.live.look import count, neighbours, waiting, waiting_for
 from reknit.live.process import BrokerPlan, broker_running
 
@@ -35,6 +38,20 @@ def test_what_is_counted_can_be_written_as_json(plan: Callable[..., BrokerPlan])
             counted = msgspec.json.decode(msgspec.json.encode(count(broker.driver)))
             assert counted["mqtt"]["received"]["Publish"] == 1
             assert counted["shell"]["clients_accepted"] == 1
-            assert counted["core"] == {"malformed_frames": 0, "unrouted": 0}
+            assert counted["core"] == {"malformed_frames": 0, "unrouted": 0, "book_refused": 0}
+
+    asyncio.run(run())
+
+
+def test_what_the_book_and_the_guard_had_no_room_for_is_counted(plan: Callable[..., BrokerPlan]) -> None:
+    async def run() -> None:
+        options = BrokerOptions(book=BookOptions(lines_max=1))
+        async with broker_running(plan(options=options)) as broker:
+            async with aiomqtt.Client(*broker.mqtt) as client:
+                for topic in ("a", "b"):
+                    await client.publish(topic, b"x", qos=1, retain=True)
+            assert not await broker.driver.guard.check("ann", b"x")  # there is no file
+            assert count(broker.driver)["core"]["book_refused"] == 1
+            assert count(broker.driver)["shell"]["passwords_unread"] == 1
 
     asyncio.run(run())

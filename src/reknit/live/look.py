@@ -46,11 +46,19 @@ def _last(driver: Driver, name: str) -> str:
 
 def count(driver: Driver) -> dict[str, Any]:
     """All counters, by who counts."""
-    shell = {"clients": len(driver.clients), "links": len(driver.links)}
+    shell = {
+        "clients": len(driver.clients),
+        "links": len(driver.links),
+        "passwords_unread": driver.guard.refused_unread,
+    }
     counted = {
         "shell": {**msgspec.to_builtins(driver.counters), **shell},
         "mqtt": msgspec.to_builtins(driver.door.counters),
-        "core": {"malformed_frames": driver.broker.links.malformed, "unrouted": driver.broker.transit.unrouted},
+        "core": {
+            "malformed_frames": driver.broker.links.malformed,
+            "unrouted": driver.broker.transit.unrouted,
+            "book_refused": driver.broker.book.refused,
+        },
         "neighbours": msgspec.to_builtins(driver.journal.neighbours),
     }
     if driver.trace is not None:

@@ -26,6 +26,7 @@ _SHELL = {
     "clients_accepted": "Connections of clients that were accepted.",
     "clients_refused": "Connections of clients beyond the bound.",
     "clients_paused": "Times that a client's socket was full.",
+    "passwords_unread": "Passwords that were refused unread: too many waited, or there is no file of them.",
     "clients_too_slow": "Clients that were cut since they did not read.",
     "links_accepted": "Connections of other brokers that were accepted.",
     "links_dialled": "Connections to other brokers that were made.",
@@ -76,6 +77,8 @@ class Metrics(Collector):
         yield self._gauge("link_up", "Whether the link to this neighbour is up.", up, "link")
         yield self._gauge("link_outbox_bytes", "Bytes that this neighbour has not settled.", waiting, "link")
         unrouted = self._driver.broker.transit.unrouted
+        refused = self._driver.broker.book.refused
+        yield self._counter("book_refused", "Lines of the book for which there was no room.", {"": refused})
         yield self._counter("unrouted", "Events that may not have got where they were wanted.", {"": unrouted})
 
     def _counter(self, name: str, text: str, values: Mapping[str, float], label: str = "") -> Metric:

@@ -187,7 +187,7 @@ class Joins:
     def _pause_s(self, intent: _Intent) -> float:
         """Longer with each try: the more brokers want the tree at once, the less each of them may ask of it."""
         shortest = self.options.backoff_s_min
-        growing = shortest * 2 ** min(intent.tries + 1, 16)
+        growing: float = shortest * 2 ** min(intent.tries + 1, 16)
         if intent.once and intent.silent:  # it may be dead: no need to disturb the tree with many searches
             return min(self.options.refused_s, growing / 2)
         longest = self.options.backoff_s_max * (REPAIR_PATIENCE if intent.once else 1)

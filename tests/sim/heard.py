@@ -51,10 +51,15 @@ class Heard(Cluster):
 
 
 class Stage(Heard):
-    """``edges`` like "a-b b-c"; ``wants``: by broker, what its one client wants. One latency for all links."""
+    """``edges`` like "a-b b-c"; ``wants``: by broker, what its one client wants.
+
+    One latency for all links, unless ``network`` says otherwise.
+    """
 
     def __init__(self, edges: str, wants: Mapping[str, Iterable[Pattern]] | None = None, **options: Any) -> None:
         self.links = [(edge.partition("-")[0], edge.partition("-")[2]) for edge in edges.split()]
+        network = options.pop("network", NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S))
+        seed = options.pop("seed", "stage")
         changes = {name: options.pop(name) for name in ChangeOptions.__struct_fields__ if name in options}
         overlay = {name: options.pop(name) for name in OverlayOptions.__struct_fields__ if name in options}
         made = {
@@ -65,8 +70,7 @@ class Stage(Heard):
             "overlay": OverlayOptions(**overlay),
             **options,
         }
-        network = NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S)
-        super().__init__(self.links, BrokerOptions(**made), network, "stage")
+        super().__init__(self.links, BrokerOptions(**made), network, seed)
         self.start_all()
         self.wants = {name: list((wants or {}).get(name, ())) for name in self.nodes}
         for name, patterns in self.wants.items():

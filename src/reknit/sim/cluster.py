@@ -148,7 +148,7 @@ class Cluster:
         """Its neighbours live, and each knows of all others; what nobody was told, nobody can repair."""
         broker = self.nodes[name].broker
         near = [] if broker is None else [self.nodes[peer].broker for peer in broker.overlay.neighbours()]
-        if broker is None or broker.overlay.swaps.current is not None or broker.overlay.swaps.closing:
+        if broker is None:
             return False
         names = {each.name for each in near if each is not None}
         known = [{each.name, *each.replacing.repair.others(name)} for each in near if each is not None]

@@ -115,7 +115,7 @@ def _focused(plan: Plan, focus: Focus) -> Plan:
         plan,
         brokers=max(plan.brokers, 3),
         faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
-        lost_s=0.0,  # see ``_draw_repairs``
+        lost_s=0.0,
         churn_per_s=rng.choice((0.5, 2.0)),
         swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
         newcomers=rng.choice((0, 1, 2)),
@@ -168,9 +168,7 @@ def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
         return msgspec.structs.replace(plan, replaces_per_s=replaces)
     losses = rng.randint(0, 2)
     faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
-    # A swap is carried through, so one who is given up in the midst of it would be waited for: not both at once.
-    fields = {"drains": 0, "swaps_per_s": 0.0, "lost_s": rng.choice((0.5, 2.0, 5.0))}
-    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, **fields)
+    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, lost_s=rng.choice((0.5, 2.0, 5.0)))
 
 
 def _draw_faults(rng: random.Random) -> FaultOptions:
@@ -291,7 +289,7 @@ class _Run:
         """Who was lost for good in the round before is back after all, with all that it remembers."""
         if self.rng.random() < 0.7:
             self.cluster.find_again(name)
-            self.faults["lost broker is back"] = self.faults.get("lost broker is back", 0) + 1
+            self.faults["returned broker"] = self.faults.get("returned broker", 0) + 1
             self._give_clients([name])
 
     def _heir(self, broker: str) -> str:

@@ -12,6 +12,7 @@ from reknit.core.overlay.options import RepairOptions
 from reknit.core.overlay.shapes import find_path
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import check_tree
+from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
 from reknit.wire.messages import Apart, Around, Prepare, Rec, Seek
 from tests.sim.heard import Stage
@@ -113,6 +114,26 @@ def test_when_a_broker_is_lost_all_that_is_left_is_one_tree_again(edges: str, lo
     net.rest(within_s=120.0)
     assert whole(net)
     assert not any(set(edge) & set(lost) for edge in net.edges())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_that_look_for_each_other_on_a_slow_network_are_not_in_each_others_way_for_ever(seed: int) -> None:
+    """A hub is lost, and one of those around it, whom all others look for in vain."""
+    spokes = "abcdef"
+    slow = NetworkOptions(latency_s_max=0.3)
+    net = Stage(
+        " ".join(f"h-{each}" for each in spokes),
+        {"a": [P], "e": [Q]},
+        links=LinkOptions(),
+        repair=RepairOptions(lost_s=0.5),
+        network=slow,
+        seed=str(seed),
+    )
+    lose(net, "h")
+    net.wait(8.0)
+    lose(net, "d")
+    net.rest(within_s=120.0)
+    assert whole(net)
 
 
 def test_a_broker_that_comes_back_much_later_asks_to_be_joined() -> None:

@@ -153,3 +153,15 @@ def test_a_snapshot_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     assert {each.detail for each in expand(alone.routing.turn.seen) if each.peer and not each.pattern} == {
         "too many patterns"
     }
+
+
+def test_what_a_neighbour_had_hidden_is_known_once_another_stands_beside_it() -> None:
+    """Split: ``m`` told ``#`` for itself and ``x``; then each tells for itself, and ``#`` goes."""
+    everything = Pattern.parse("#")
+    alone = Alone("m", "n", covering=True)
+    alone.routing.receive("m", Sub([everything]))
+    alone.said.clear()
+    alone.routing.split("m", "x", [("", [A])], [("", [everything])])
+    assert alone.said == []  # n knows of #, which covers A
+    alone.routing.receive("x", Unsub([everything]))
+    assert alone.said == [("n", Sub([A])), ("n", Unsub([everything]))]

@@ -22,6 +22,7 @@ from reknit.core.io import (
     Thaw,
 )
 from reknit.core.options import BrokerOptions
+from reknit.core.overlay.options import RepairOptions
 from reknit.core.sessions.options import SessionOptions
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
@@ -285,6 +286,21 @@ def test_it_leaves_only_when_all_that_it_sent_is_settled_and_waits_for_a_neighbo
     far.say(Leave())
     far.ack()
     assert desk.all(Ended) == [Ended()]
+
+
+def test_a_broker_whose_heir_is_lost_stays_and_looks_for_the_others() -> None:
+    repair = RepairOptions(lost_s=2.0)
+    options = BrokerOptions(founded=True, observe=True, repair=repair)
+    cluster = Cluster([("b1", "b2"), ("b2", "b3")], options, NetworkOptions(), "1")
+    cluster.start_all()
+    cluster.attach("b3", "ann", [A])
+    assert cluster.settle(30.0)
+    request = cluster.drain("b3")
+    cluster.lose("b2")
+    assert cluster.settle(60.0)
+    assert cluster.replies[request] == "b2, which was to take the clients, is out of reach"
+    assert cluster.nodes["b3"].broker.overlay.neighbours() == ["b1"]  # type: ignore[union-attr]
+    assert cluster.nodes["b3"].broker.sessions.clients == {"ann": None}  # type: ignore[union-attr]
 
 
 def test_parts_leave_room_for_events_and_a_session_that_goes_on_is_not_given_up() -> None:

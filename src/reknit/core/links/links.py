@@ -185,6 +185,10 @@ class Links:
             if connection.peer == peer and connection.wave is not None:
                 self._close(conn, "join given up")
 
+    def is_dialling(self, peer: str) -> bool:
+        """It is to be asked, but nobody has picked up."""
+        return peer in self._asking and all(each.peer != peer for each in self._connections.values())
+
     def accept(self, conn: int, hello: Hello) -> None:
         """The overlay agrees to join the caller: it is a neighbour already (``add``)."""
         if conn in self._connections:

@@ -35,6 +35,9 @@ from reknit.wire.messages import Refuse, Wave
 
 __all__ = ["Joins"]
 
+REPAIR_PATIENCE = 8
+"""After a broker was lost all its neighbours look for each other at once: their back-off may grow to so much more."""
+
 
 @dataclass(slots=True)
 class _Intent:
@@ -51,6 +54,7 @@ class _Intent:
     refused: bool = False
     once: bool = False  # to be given up if it is refused
     tries: int = 0
+    silent: bool = False  # nobody was there when it was asked last
 
 
 @dataclass(slots=True)
@@ -168,19 +172,26 @@ class Joins:
         else:
             self._refused(intent, event.refusal.reason)
 
-    def _later(self, intent: _Intent, why: str, reached: bool = True) -> None:
-        """``reached``: somebody was there, so that it is worth trying again soon."""
+    def _later(self, intent: _Intent, why: str, reached: bool | None = None) -> None:
+        """``reached``: whether somebody was there; None if it has not come to that."""
         self._let_go(intent)
         intent.last = why
+        intent.silent = intent.silent if reached is None else not reached
         if intent.request is not None and self.turn.now - intent.begun > self.options.join_s_max:
             self._refused(intent, f"given up after {self.options.join_s_max:g} s: {why}")
-        elif intent.once and not reached:  # it may be dead: no need to disturb the tree with many searches
-            wait = min(self.options.refused_s, self.options.backoff_s_min * 2 ** min(intent.tries, 16))
+            return
+        if intent.once and intent.silent:
             intent.refused = self.turn.now - intent.begun > self.options.join_s_max
-            intent.try_at = self.turn.now + wait
-        else:
-            longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(intent.tries + 1, 16))
-            intent.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
+        intent.try_at = self.turn.now + self._pause_s(intent)
+
+    def _pause_s(self, intent: _Intent) -> float:
+        """Longer with each try: the more brokers want the tree at once, the less each of them may ask of it."""
+        shortest = self.options.backoff_s_min
+        growing: float = shortest * 2 ** min(intent.tries + 1, 16)
+        if intent.once and intent.silent:  # it may be dead: no need to disturb the tree with many searches
+            return min(self.options.refused_s, growing / 2)
+        longest = self.options.backoff_s_max * (REPAIR_PATIENCE if intent.once else 1)
+        return self.rng.uniform(shortest, min(longest, growing))
 
     def _refused(self, intent: _Intent, why: str) -> None:
         if why != intent.last and not intent.once:
@@ -274,7 +285,8 @@ class Joins:
             self.search.release(answering.wave)
         for intent in list(self.wanted.values()):
             if intent.wave is not None and now >= intent.give_up_at:
-                self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time")
+                reached = False if self.links.is_dialling(intent.peer) else None
+                self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time", reached)
             elif intent.wave is None and now >= intent.try_at and not self.shut:
                 yield from self._try(intent)
 

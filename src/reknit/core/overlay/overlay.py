@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from msgspec import structs
@@ -25,6 +24,7 @@ from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed
 from reknit.core.overlay.events import Arrived, Left, Linked, Outside, OverlayEvent, Replayed, TurnedDown, Unlinked
 from reknit.core.overlay.history import ADD, Deed, History, change_name
 from reknit.core.overlay.join import Joins
+from reknit.core.overlay.leaves import Leaves
 from reknit.core.overlay.notes import read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapdeaths import SwapDeaths
@@ -36,14 +36,6 @@ from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
-
-
-@dataclass(slots=True)
-class _Leaving:
-    requests: list[int]
-    give_up_at: float
-    heard: bool  # the neighbour has said its own leave
-    whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
 
 
 _Shown: TypeAlias = tuple[dict[str, Any] | None, list[dict[str, Any]]]
@@ -60,8 +52,9 @@ class Overlay:
         self.parted: Callable[[], dict[str, str]] = dict  # left for a change that is not known to be over
         self.replaced: Callable[[], _Shown] = lambda: (None, [])  # replacements under way, and those that wait
         self.asked: dict[str, None] = {}  # dialled for a change
-        self._leaving: dict[str, _Leaving] = {}
+        self.leaves = Leaves(turn, links, options)
         self.closed = ""  # why no change of the tree may begin here
+        self.reopen: Callable[[str], None] = lambda _: None  # asks for it, since a neighbour is lost
         self.history = History(turn)
         self._left: dict[str, None] = {}  # they have said their leave before it was our turn
         self.swaps = SwapDeaths(
@@ -86,7 +79,7 @@ class Overlay:
 
     def is_left_by(self, peer: str) -> bool:
         """Whether this neighbour, which is one no more, has said so itself."""
-        return peer in self._leaving and self._leaving[peer].heard
+        return peer in self.leaves.of and self.leaves.of[peer].heard
 
     def _changing(self) -> str:
         """Why this broker takes part in no swap now: a join, a link that is replaced, or a drain."""
@@ -108,12 +101,12 @@ class Overlay:
     def link(self, peer: str) -> Link | None:
         """The link to a neighbour in the tree, so not to one that is being left, or does not belong to it yet."""
         link = self.links.of.get(peer)
-        outside = link is None or link.tentative or peer in self._leaving or peer in self.swaps.hidden()
+        outside = link is None or link.tentative or peer in self.leaves.of or peer in self.swaps.hidden()
         return None if outside else link
 
     def neighbours(self) -> list[str]:
         """Those that are not being left: the tree, as far as this broker sees it."""
-        hidden = (*self._leaving, *self.swaps.hidden())
+        hidden = (*self.leaves.of, *self.swaps.hidden())
         return [peer for peer, link in self.links.of.items() if not link.tentative and peer not in hidden]
 
     def forward(self, event: Event, hop: str, sender: str, custody: Custody) -> None:
@@ -151,8 +144,8 @@ class Overlay:
         """``patient``: wait for the answer of a neighbour that is down for as long as it takes."""
         if self.closed and not patient:
             self.turn.effects.append(Reply(request, self.closed))
-        elif peer in self._leaving:
-            self._leaving[peer].requests.append(request)
+        elif peer in self.leaves.of:
+            self.leaves.of[peer].requests.append(request)
         elif peer not in self.links.of or self.links.of[peer].tentative:
             names = ", ".join(sorted(self.neighbours())) or "nobody"
             reply = f"{self.turn.node} has no link to {peer}; it is linked with {names}"
@@ -177,7 +170,7 @@ class Overlay:
         ``lost``: the other end may not know. Whatever it holds, there is no link; it has to ask for one.
         """
         if peer in self.links.of:
-            leaving = self._leaving.pop(peer, None)
+            leaving = self.leaves.of.pop(peer, None)
             self.turn.effects.extend(Reply(request) for request in (leaving.requests if leaving else ()))
             if lost:
                 self.links.give_up(peer, reason)
@@ -217,38 +210,26 @@ class Overlay:
         self._left.pop(peer, None)
         if heard:
             self.swaps.left(peer)
-        self._leaving[peer] = _Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
-        self.links.leave(peer)
-        self.links.of[peer].send(Leave())
+        self.leaves.begin_with_replaced(peer, heard)
+        self.leaves.say(peer)
 
     def _leave(self, peer: str, requests: list[int], heard: bool, patient: bool = False) -> Iterator[OverlayEvent]:
-        give_up_at = math.inf if patient else self.turn.now + self.options.leave_s_max
-        self._leaving[peer] = _Leaving(requests, give_up_at, heard)
+        self.leaves.begin(peer, requests, heard, patient)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
         yield Unlinked(peer, self.keeps(peer))
-        self.links.leave(peer)
-        self.links.of[peer].send(Leave())
+        self.leaves.say(peer)
         yield from self.swaps.unlinked(peer)
 
     def _finish_leaving(self) -> Iterator[OverlayEvent]:
-        for peer, leaving in list(self._leaving.items()):
-            link = self.links.of[peer]
-            done = link.empty and not self.swaps.holds(peer) if leaving.whole else link.everything_received
-            if leaving.heard and done:
+        for peer, answered in self.leaves.over(self.swaps.holds):
+            if answered:
                 yield from self._forget(peer, "left", "")
-            elif self.turn.now >= self._give_up_at(peer, leaving):
-                yield from self._forget(
-                    peer, "left without an answer", f"{peer} did not answer; left on this side only"
-                )
-
-    def _give_up_at(self, peer: str, leaving: _Leaving) -> float:
-        """For a link that was replaced, a far end that has been away for long will not empty it any more."""
-        away_since = self.links.of[peer].away_since if leaving.whole else None
-        away_until = math.inf if away_since is None else away_since + self.options.absent_s_max
-        return min(leaving.give_up_at, away_until)
+            else:
+                error = f"{peer} did not answer; left on this side only"
+                yield from self._forget(peer, "left without an answer", error)
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
-        leaving = self._leaving.pop(peer)
+        leaving = self.leaves.of.pop(peer)
         self.links.remove(peer, detail)
         self.swaps.closed(peer)
         yield Replayed(peer)
@@ -359,8 +340,8 @@ class Overlay:
                 yield Replayed(peer)
             case Leave() if self.links.of[peer].tentative:
                 pass  # it never was a neighbour
-            case Leave() if peer in self._leaving:
-                self._leaving[peer].heard = True
+            case Leave() if peer in self.leaves.of:
+                self.leaves.of[peer].heard = True
                 self.swaps.left(peer)
                 yield Replayed(peer)
             case Leave() if peer in self.swaps.hidden():
@@ -378,7 +359,7 @@ class Overlay:
     def _on_renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
         yield from self._gone(peer, f"{peer} was restarted")
         yield from self.swaps.renewed(peer, reborn)
-        if peer in self._leaving:
+        if peer in self.leaves.of:
             self.links.of[peer].send(Leave())
             return
         if self.swaps.involves(peer):
@@ -388,7 +369,7 @@ class Overlay:
 
     def _turned_out(self, peer: str, reason: str) -> Iterator[OverlayEvent]:
         """The neighbour does not hold us for one (any more)."""
-        if peer in self._leaving:
+        if peer in self.leaves.of:
             yield from self._forget(peer, "left", "")
             return
         if peer in self.swaps.hidden():
@@ -396,7 +377,7 @@ class Overlay:
             return
         lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
         yield from self.swaps.turned_out(peer)
-        if peer in self._leaving:  # the swap has gone on without it
+        if peer in self.leaves.of:  # the swap has gone on without it
             yield from self._forget(peer, "left", "")
             return
         self.links.remove(peer, reason)
@@ -423,7 +404,7 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [at for each in self._leaving.items() if (at := self._give_up_at(*each)) < math.inf]
+        times = [at] if (at := self.leaves.deadline()) < math.inf else []
         times += [due for each in (self.search, self.joins, self.swaps) if (due := each.deadline()) is not None]
         return min(times, default=None)
 
@@ -433,7 +414,7 @@ class Overlay:
         yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
-        if self._leaving:
+        if self.leaves.of:
             yield from self._finish_leaving()
         yield from self.swaps.give_up_the_lost()
         yield from self._go_on()
@@ -445,5 +426,5 @@ class Overlay:
     @property
     def at_rest(self) -> bool:
         """No change of the tree is under way here."""
-        idle = not self._leaving and self.search.locked_by is None and not self.swaps.holding
+        idle = not self.leaves.of and self.search.locked_by is None and not self.swaps.holding
         return idle and self.joins.at_rest and self.swaps.current is None and not self.swaps.wishes

@@ -83,6 +83,7 @@ class Repair:
             walk.is_lost = lambda peer: peer in self._losses
             walk.tried = self._tried
             overlay.want_back = self.rejoin
+            overlay.leaves.lost_s = options.lost_s
             overlay.search.unreached = lambda peer: peer in self._down
 
     # --- who is out of reach
@@ -122,6 +123,8 @@ class Repair:
 
     def _ripe(self, peer: str) -> None:
         """It has been out of reach for too long; unless we are in the midst of something else with it."""
+        if self.overlay.closed:
+            self.overlay.reopen(peer)
         if self.overlay.closed or self.overlay.swaps.involves(peer):
             self._down[peer] = self.turn.now + self.times.backoff_s_max - self.options.lost_s
         else:

@@ -121,6 +121,7 @@ class SubscriptionForwarding(Routing):
 
     def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
         olds, news = _patterns(behind_old), _patterns(behind_new)
+        before, after = dict.fromkeys(self.table.of(broker(old))), olds | news
         former = self._told[old].announced() if old in self._told else []
         for pattern in news:
             self._add(new, pattern)
@@ -133,6 +134,9 @@ class SubscriptionForwarding(Routing):
         self._told[new] = Announcements(self._announcements(dict.fromkeys(former) | olds).announced())
         self._told[old] = Announcements(dict.fromkeys(former) | news)
         self._paused[old] = self._paused[new] = None
+        # With covering, what one told for both may have hidden patterns that each tells for itself.
+        for pattern in [each for each in after if each not in before] + [each for each in before if each not in after]:
+            self._spread(pattern)
 
     # --- inside
 

@@ -114,6 +114,7 @@ class Departures:
         self.again = False  # a former life was drained
         self._moves: dict[str, _Move] = {}  # by client
         self._count = 0
+        overlay.reopen = self._lost
 
     # --- the drain
 
@@ -164,6 +165,11 @@ class Departures:
         self.turn.effects.append(Reply(drain.request, why))
         self.failed, self.drain, self.again = why, None, False
         self.overlay.close("")
+
+    def _lost(self, peer: str) -> None:
+        """The broker that was to take the sessions is lost; who is left needs this one's links."""
+        if self.drain is not None and self.drain.peer == peer and self.drain.phase in _EARLY:
+            self._give_up(f"{peer}, which was to take the clients, is out of reach")
 
     def stop(self, request: int) -> None:
         """An operator has thought better of it."""

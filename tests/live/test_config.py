@@ -111,6 +111,11 @@ three = two + '[[broker]]\nname = "z"\n'
             three + '[[link]]\na="x"\nb="y"\n[[link]]\na="y"\nb="z"\n[[link]]\na="z"\nb="x"',
             "the links form a cycle: z - y - x - z",
         ),
+        (two + '[[standby]]\na="x"\nb="x"\n[options.repair]\nlost_s=5.0', "standby x - x: .*with itself"),
+        (two + '[[standby]]\na="x"\nb="y"', "standby links are of no use without options.repair.lost_s"),
+        ("[options.repair]\nlost_s=-5.0", "options.repair.lost_s: -5.0 is negative, or no number"),
+        ("[options.repair]\nlost_s=nan", "options.repair.lost_s: nan is negative, or no number"),
+        ("[options.overlay]\nlease_s=0.0", "options.overlay.lease_s: Expected `float` > 0.0"),
         ("[network", "not TOML"),
     ],
 )

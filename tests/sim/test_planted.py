@@ -47,10 +47,7 @@ def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def _found(seed: int, focus: Focus) -> dict[str, None]:
     """The checkers that find something; a broker that fails is found by nobody, and seen all the same."""
-    try:
-        return dict.fromkeys(each.checker for each in run_seed(seed, focus).violations)
-    except (AssertionError, IndexError, KeyError):
-        return {"failure": None}
+    return dict.fromkeys(each.checker for each in run_seed(seed, focus).violations)
 
 
 def test_without_a_bug_nothing_is_found() -> None:

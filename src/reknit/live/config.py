@@ -11,6 +11,7 @@ Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]`` a
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -219,7 +220,10 @@ def _decode(path: Path, kind: type[_File]) -> _File:
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
-        return msgspec.toml.decode(path.read_bytes(), type=kind)
+        file = msgspec.toml.decode(path.read_bytes(), type=kind)
+        if fault := _misnumbered(file, ""):
+            raise ConfigError(f"{path}: {fault}")
+        return file
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except msgspec.ValidationError as error:
@@ -265,6 +269,17 @@ def _keys(kind: Any) -> list[str]:
 # --- checking
 
 
+def _misnumbered(section: Struct, where: str) -> str:
+    """The first time or bound that no clock and no memory has, and why; empty if there is none."""
+    for name in section.__struct_fields__:
+        value, key = getattr(section, name), f"{where}{name}"
+        if isinstance(value, Struct) and (fault := _misnumbered(value, f"{key}.")):
+            return fault
+        if isinstance(value, int | float) and not 0 <= value < math.inf and name != "seed":
+            return f"{key}: {value} is negative, or no number"
+    return ""
+
+
 def check_name(name: str, what: str = "name") -> str:
     """A name stands in addresses, file names and tables, so it is kept plain."""
     if not _NAME.fullmatch(name):
@@ -293,7 +308,11 @@ def network_edges(file: NetworkFile) -> list[Edge]:
 def standby_edges(file: NetworkFile) -> list[Edge]:
     """The standby links; ``ConfigError`` names a broker that there is not."""
     known = [section.name for section in file.sections]
+    if file.standby and not file.options.repair.lost_s:
+        raise ConfigError("standby links are of no use without options.repair.lost_s: nothing is ever given up as lost")
     for link in file.standby:
+        if link.a == link.b:
+            raise ConfigError(f"standby {link.a} - {link.b}: a broker cannot be linked with itself")
         for end in (link.a, link.b):
             if end not in known:
                 raise ConfigError(f"standby {link.a} - {link.b}: there is no broker {end!r}; known: {', '.join(known)}")

@@ -1,15 +1,13 @@
 """Many schedules on all cores: the engine of ``reknit check``.
 
 Owns: spreading seeds over processes, and adding up what they found. Must not know: how it is shown. Each seed is
-judged in its own right, so the result does not depend on the number of processes; and a schedule that breaks a broker's
-own assertions is one that went wrong, with its seed, and ends no other.
+judged in its own right, so the result does not depend on the number of processes.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -63,10 +61,7 @@ class Report:
 
 
 def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
-    try:
-        outcome = run_seed(seed, focus)
-    except Exception as error:  # whatever it is: the next seed is tried
-        return SeedResult(seed, (_failure(error),), 1, Tally(), 0, {})
+    outcome = run_seed(seed, focus)
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
     coverage.update(_changes(outcome.records))
@@ -94,13 +89,6 @@ def _changes(records: Iterable[Record]) -> Counter[str]:
 
 def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def _failure(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return (
-        f"failure: {type(error).__name__}: {error} (in {place.name}, {os.path.basename(place.filename)}:{place.lineno})"
-    )
 
 
 def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Focus = "all") -> Iterator[SeedResult]:

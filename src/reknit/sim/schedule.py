@@ -10,7 +10,9 @@ Owns: what a schedule consists of. Must not know: what is right; that is for the
 
 from __future__ import annotations
 
+import os
 import random
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -403,7 +405,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_delivery(records, tally),
         *check_order(records),
         *check_tree(records),
-        *(() if plan.links_per_s or plan.drains else check_whole(records)),
+        *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records) if plan.drains else ()),
@@ -416,11 +418,19 @@ def run(plan: Plan) -> Outcome:
         problems = schedule.run()
     except Runaway as error:
         problems = [Violation("liveness", schedule.cluster.kernel.now, str(error))]
+    except Exception as error:  # whatever it is that breaks a broker: it is what went wrong, and ends no other schedule
+        failure = Violation("failure", schedule.cluster.kernel.now, _told(error))
+        return Outcome(plan, [failure], Tally(), schedule.cluster.records, schedule.faults)
     tally = Tally()
     records = schedule.cluster.records
     refused = sum(1 for error in schedule.cluster.replies.values() if error)
     found = [*problems, *judge(plan, records, tally), *check_wishes(records, schedule.wants)]
     return Outcome(plan, found, tally, records, schedule.faults, refused)
+
+
+def _told(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} (in {place.name}, {os.path.basename(place.filename)}:{place.lineno})"
 
 
 def run_seed(seed: int, focus: Focus = "all") -> Outcome:

@@ -234,3 +234,12 @@ def test_with_every_routing(routing: Any, covering: bool) -> None:
     assert len(net.edges()) == 3
     assert list(check_tree(net.records)) == []
     assert routing != "subscription-forwarding" or net.wrong() == []
+
+
+def test_one_whose_neighbour_was_lost_before_it_told_of_others_asks_whom_it_knows() -> None:
+    """b has been swapped from a to c, and c is lost before it has said who else is there."""
+    net = stage("a-b a-c c-d", {"b": [P], "d": [Q]})
+    net.nodes["b"].broker.overlay.around = {"a": {"c": "c", "x": "x"}, "c": {"d": "d"}}  # type: ignore[union-attr]
+    repair = net.nodes["b"].broker.replacing.repair  # type: ignore[union-attr]
+    assert repair.others("c") == {"d": "d"}
+    assert repair._anyone("c") == {"x": "x", "d": "d"}

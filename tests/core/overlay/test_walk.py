@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.core.io import LinkVanished, Replace
+from reknit.core.io import Dial, LinkVanished, Replace
 from reknit.core.links.options import LinkOptions
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Abort, Done, LockNack, Prepare, Prepared
+from reknit.wire.messages import Abort, Change, Done, LockNack, Prepare, Prepared, Snapshot
+from tests.core.desk import Desk
 from tests.sim.heard import Stage
 
 P, Q = Pattern.parse("p"), Pattern.parse("q")
@@ -109,6 +110,25 @@ def test_a_change_whose_path_another_has_changed_is_refused() -> None:
     assert sorted(stage.replies[request] for request in requests)[0] == ""
     assert "b has no link to c that could be replaced" in [stage.replies[request] for request in requests]
     assert stage.wrong() == []
+
+
+def test_a_broker_that_does_not_know_yet_what_its_neighbours_want_is_not_ready_for_a_change() -> None:
+    """What m tells later would stand against what has come over the new link by then."""
+    desk = Desk("m", "n")
+    far = desk.far_end("n", 1)
+    far.greet()
+    far.say(Snapshot([], last=True))
+    far.forget()
+    prepare = Prepare(Change("1", "strawman", ["n", "b", "x"], 1), "x:1", vanished=False)
+    far.say(prepare)
+    assert far.heard() == [Prepared("1", "b has not heard from all its neighbours yet", retry=True)]
+    other = desk.far_end("m", 2)
+    other.greet()
+    other.say(Snapshot([], last=True))
+    far.forget()
+    far.say(prepare)
+    assert far.heard() == []  # it asks x first
+    assert [dial.peer for dial in desk.all(Dial)][-1] == "x"
 
 
 def test_a_join_and_a_change_keep_out_of_each_others_way() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.model.event import Event
 from reknit.sim.checkers.order import check_order
 from tests.sim.checkers.telling import Story, event
@@ -80,6 +82,23 @@ def test_a_crash_tears_causal_chains_until_all_is_calm_but_not_fifo() -> None:
     story = Story().crashed("b7").calm()
     story.records += _answered().delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE).records
     assert _found(story) == ["not causal"]
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        ("swap: end at the goal", ["not causal"]),
+        ("add: connect at the neighbour", ["not causal"]),
+        ("drain: end at the leaver", ["not causal"]),
+        ("path: Rec at the head", []),
+        ("deferred: end at the first", []),
+    ],
+)
+def test_a_swap_an_addition_and_a_drain_keep_causal_order_and_a_replacement_does_not(
+    step: str, found: list[str]
+) -> None:
+    story = _answered().changed("b7", step).delivered("b3", "cay", ANSWER).delivered("b3", "cay", ONE)
+    assert _found(story) == found
 
 
 def test_a_new_session_begins_anew() -> None:

@@ -167,7 +167,9 @@ class Joins:
         intent = self.wanted.get(event.peer)
         if intent is None or intent.wave is None:
             return
-        if event.refusal.retry:
+        # Our own search has just found that it is not in our tree; if it says otherwise, somebody has not noticed yet
+        # that a link is lost. An operator may judge that; a broker that was cut off has to ask again.
+        if event.refusal.retry or intent.once:
             self._later(intent, event.refusal.reason, event.reached)
         else:
             self._refused(intent, event.refusal.reason)

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import msgspec
 
 __all__ = ["ChangeOptions", "OverlayOptions", "RepairOptions"]
 
 
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+
+
 class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    lease_s: float = 10.0
+    lease_s: Seconds = 10.0
     """A broker that a join or a change has locked is free again after so long, whatever has become of it."""
 
-    join_s_max: float = 20.0
+    join_s_max: Seconds = 20.0
     """An operator's join, or replacement, that has found no free moment by then is given up."""
 
-    backoff_s_min: float = 0.05
-    backoff_s_max: float = 1.0
+    backoff_s_min: Seconds = 0.05
+    backoff_s_max: Seconds = 1.0
     """One that collided waits for a random time between these, before it tries again."""
 
-    refused_s: float = 30.0
+    refused_s: Seconds = 30.0
     """A configured link that was refused, because of a cycle, say, is tried again after so long."""
 
-    leave_s_max: float = 10.0
+    leave_s_max: Seconds = 10.0
     """A neighbour that has not answered a leave by then is left on this side only."""
 
-    close_s_max: float = 120.0
+    close_s_max: Seconds = 120.0
     """A link that a swap has replaced, and that has not been emptied by then, is given up on this side."""
 
-    absent_s_max: float = 30.0
+    absent_s_max: Seconds = 30.0
     """One of the three brokers of a swap that has been away for so long is not waited for any longer by the others."""
 
     causal: bool = True
     """Whether events keep their causal order during a swap too, for a stamp of nine small numbers on each message."""
 
-    cause_s_max: float = 60.0
+    cause_s_max: Seconds = 60.0
     """An event that waits for something during a swap waits for its causes no longer than this."""
 
 

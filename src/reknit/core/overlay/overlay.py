@@ -338,8 +338,8 @@ class Overlay:
                 self.search.on_release(peer, message)
             case Resent():
                 yield Replayed(peer)
-            case Leave() if self.links.of[peer].tentative:
-                pass  # it never was a neighbour
+            case Leave() if peer not in self.links.of or self.links.of[peer].tentative:
+                pass  # it is a neighbour no more, and had to wait with that; or it never was one
             case Leave() if peer in self.leaves.of:
                 self.leaves.of[peer].heard = True
                 self.swaps.left(peer)

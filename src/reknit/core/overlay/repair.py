@@ -168,7 +168,7 @@ class Repair:
 
         Of two that look for each other the greater name asks first, and the other seldom needs to.
         """
-        joins, others = self.overlay.joins, self.others(lost)
+        joins, others = self.overlay.joins, self.others(lost) or self._anyone(lost)
         first = [name for name in sorted(others) if name < self.turn.node]
         later = [name for name in sorted(others) if name > self.turn.node]
         for place, name in enumerate(first):
@@ -188,6 +188,15 @@ class Repair:
         """The other neighbours of a neighbour, and where they are."""
         known = self.overlay.around.get(peer, {})
         return {name: address for name, address in known.items() if name != self.turn.node and name != peer and address}
+
+    def _anyone(self, lost: str) -> dict[str, str]:
+        """All that this broker has ever heard of: a neighbour that was lost right away has not told of its own."""
+        known = {
+            name: address for others in self.overlay.around.values() for name, address in others.items() if address
+        }
+        known.pop(lost, None)
+        known.pop(self.turn.node, None)
+        return dict(list(known.items())[: self.options.around_max])
 
     def _tell_around(self, tree: list[str]) -> None:
         for peer in [peer for peer in self._told if peer not in tree]:

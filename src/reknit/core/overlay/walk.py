@@ -158,6 +158,8 @@ class Walk:
         """Lock this broker and pass the question on; returns why not, and whether that is only for now."""
         if busy := self.overlay.search.busy or self.overlay.closed or self._following():
             return busy, True
+        if not self.overlay.swaps.ready:  # what it hears later would stand against what comes over the new link
+            return f"{self.turn.node} has not heard from all its neighbours yet", True
         if busy := self._still_there(prepare, place):
             return busy, True
         if why := self._misfit(prepare, place):

@@ -6,7 +6,7 @@ per source. A client has seen what was delivered to it where it is: into a sessi
 once it has been told. A crash tears causal chains (what a dead broker had passed on to some and not to others comes
 again from further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
 Neither is it where a link was given up, or replaced at once: what has crossed the old link may still be on its way when
-what follows it takes the new one. A swap keeps it.
+what follows it takes the new one. A swap, an addition and a drain keep it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from reknit.core.overlay.history import SWAP
+from reknit.core.overlay.history import ADD, DRAIN, SWAP
 from reknit.model.event import Event
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import Kind, Record
 
 __all__ = ["check_order"]
+
+_ORDERLY = (SWAP, ADD, DRAIN, "return")
+"""Changes that keep causal order; a return is what follows a crash, which has torn it by then."""
 
 _Past: TypeAlias = dict[str, int]
 """For each source, the number of its last event in the past."""
@@ -58,7 +61,7 @@ class _Watcher:
                     del self.ahead[each]
             case Kind.LINK_LOST:
                 self.torn = True
-            case Kind.CHANGE if not record.detail.startswith(SWAP):
+            case Kind.CHANGE if record.detail.partition(":")[0] not in _ORDERLY:
                 self.torn = True
             case Kind.CALM:
                 self.torn = False

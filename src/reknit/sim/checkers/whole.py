@@ -1,8 +1,8 @@
 """The tree stays whole: whoever was connected when all was calm, and lives, is connected when all is calm again.
 
 That holds for all changes but those that an operator makes to split a tree, whatever dies or is lost meanwhile; a
-broker that has died and not begun another life is not asked for. So a trace in which an operator removes links is not
-to be judged.
+broker that has died and not begun another life, or was drained, is not asked for. So a trace in which an operator
+removes links is not to be judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from reknit.core.overlay.shapes import find_path
 from reknit.sim.checkers.tree import Forest
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import Kind, Record
+from reknit.trace.records import DRAINED, Kind, Record
 
 __all__ = ["check_whole"]
 
@@ -25,7 +25,7 @@ def check_whole(records: Iterable[Record]) -> Iterator[Violation]:
         forest.see(record)
         if record.kind is Kind.STARTED:
             alive[record.node] = None
-        elif record.kind is Kind.CRASHED:
+        elif record.kind is Kind.CRASHED or (record.kind is Kind.CHANGE and record.detail == DRAINED):
             alive.pop(record.node, None)
         elif record.kind is Kind.CALM:
             edges = forest.edges()

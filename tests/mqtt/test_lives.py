@@ -29,10 +29,12 @@ from tests.mqtt.conversation import Client, Room
 LASTING: Properties = ((PropertyId.SESSION_EXPIRY, 100),)
 
 
-def come(room: Room, packet: Connect, *, anonymous: bool = True, user: str = "") -> tuple[Client, list[Packet]]:
+def come(
+    room: Room, packet: Connect, *, anonymous: bool = True, user: str = "", fault: Reason | None = None
+) -> tuple[Client, list[Packet]]:
     client = room.client()
     room.door.closed(client.conn, room.now)
-    room.door.opened(client.conn, room.now, anonymous=anonymous, user=user)
+    room.door.opened(client.conn, room.now, anonymous=anonymous, user=user, fault=fault)
     return client, client.say(packet)
 
 
@@ -51,6 +53,17 @@ def test_where_names_are_needed_nobody_comes_without_one() -> None:
     assert client.closed
     _, answers = come(Room(), Connect("a", V3_1_1), anonymous=False)
     assert reason(answers) == 5
+
+
+@pytest.mark.parametrize("fault", [Reason.QUOTA_EXCEEDED, Reason.CONNECTION_RATE_EXCEEDED])
+def test_one_too_many_from_its_address_hears_why_in_its_version(fault: Reason) -> None:
+    room = Room()
+    client, answers = come(room, Connect("a"), fault=fault)
+    assert reason(answers) == fault
+    assert client.closed
+    assert room.door.counters.refused == {fault.name: 1}
+    _, answers = come(room, Connect("a", V3_1_1), fault=fault)
+    assert reason(answers) == 3
 
 
 def test_a_name_that_nobody_checks_proves_nothing() -> None:

@@ -42,6 +42,7 @@ from reknit.core.io import (
 )
 from reknit.live import look
 from reknit.live.config import Bounds
+from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
 from reknit.live.journal import NEWS, Journal
@@ -131,6 +132,7 @@ class Driver:
         self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
+        self.crowd = Crowd(self.bounds.address_connections_max, self.bounds.address_connections_per_s_max)
         self.admit()
         self.counters = Counters()
         self.loop = asyncio.get_running_loop()
@@ -189,7 +191,8 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        self.door.opened(client.conn, now, anonymous=self.guard.lets_in_nameless(client.host), user=client.user)
+        nameless, fault = self.guard.lets_in_nameless(client.host), self.crowd.came(client.host, now)
+        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, fault=fault)
         self._finish()
         return not client.transport.is_closing()
 
@@ -224,6 +227,7 @@ class Driver:
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:
             return
+        self.crowd.went(client.host)
         try:
             now = self._clock()
             for command in self.door.closed(client.conn, now):

@@ -60,6 +60,8 @@ class Lives:
     def connect(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
         connection.packet_bytes_max = integer(packet.properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
         check_connect(packet, self._options)
+        if connection.fault is not None:
+            raise ProtocolError(connection.fault, "too many connections come from this address")
         if self.passwords and packet.username is not None and not connection.user:
             connection.asked = packet
             self.questions.append(Question(connection.conn, packet.username, packet.password or b""))

@@ -13,6 +13,7 @@ from reknit.mqtt.packets import (
     V5_0,
     Connack,
     Connect,
+    Disconnect,
     Packet,
     Puback,
     Publish,
@@ -99,6 +100,19 @@ def test_a_wrong_password_ends_it(version: int, code: int) -> None:
     assert client.closed
     assert room.commands == []
     assert room.door.answered(client.conn, True, room.now) == []
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_whoever_is_not_known_any_more_is_turned_out_and_told_where_it_can_read(version: int) -> None:
+    room, client, _ = checked(True, version)
+    other, _ = come(room, Connect("b"), user="cert")
+    assert room.door.turn_out(lambda user: user == "ann", room.now) == []
+    assert not client.closed
+    room.perform(room.door.turn_out(lambda user: False, room.now))
+    said = [packet.reason for packet in client.listen() if isinstance(packet, Disconnect)]
+    assert said == ([Reason.NOT_AUTHORIZED] if version == V5_0 else [])
+    assert client.closed
+    assert not other.closed  # a certificate had proved who it is
 
 
 def test_a_client_that_waits_for_too_long_is_closed_like_any_other() -> None:

@@ -220,9 +220,18 @@ class Driver:
         self._finish()
 
     def admit(self) -> None:
-        """Let the guard's files hold from now on; ``ConfigError`` if they are bad, and the old ones hold."""
+        """Let what the guard has read hold from now on."""
         self.door.passwords = self.guard.knows_passwords
         self.door.allow(self.guard.access)
+
+    def reload(self) -> None:
+        """Read the guard's files again; ``ConfigError`` if they are bad, and the old ones hold."""
+        self.guard.reload()
+        self.admit()
+        now = self._clock()
+        for command in self.door.turn_out(self.guard.knows, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
 
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:

@@ -61,6 +61,9 @@ class Guard:
     def knows_passwords(self) -> bool:
         return self._passwords is not None
 
+    def knows(self, user: str) -> bool:
+        return self._passwords is not None and user in self._passwords
+
     def lets_in_nameless(self, host: str) -> bool:
         """Whether a client at this address needs no user name."""
         if self._section.anonymous == "loopback":

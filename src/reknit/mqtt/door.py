@@ -170,6 +170,13 @@ class Door:
         """From now on these rules hold, also for clients that are connected."""
         self._lives.allow(access)
 
+    def turn_out(self, known: Callable[[str], bool], now: float) -> list[io.Command]:
+        """End the connections of those that are not known any more, though a password had proved who they are."""
+        commands: list[io.Command] = []
+        self._outbox.now = now
+        self._lives.turn_out(known, commands, now)
+        return commands
+
     def retain(self, event: Event) -> None:
         """Keep it for later subscribers, or, if it is empty, forget what was kept for its topic."""
         if self._retained.takes(event):

@@ -7,6 +7,7 @@ for the table of a connection's life. Must not know: what a client says between 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from reknit.core import io
 from reknit.model.event import Event, derive_attributes
@@ -76,7 +77,7 @@ class Lives:
         """The client's password was checked."""
         if not good:
             raise ProtocolError(Reason.BAD_CREDENTIALS, "the user name or the password is wrong")
-        connection.user = packet.username or ""
+        connection.user, connection.by_password = packet.username or "", True
         self._admit(connection, packet, commands, now)
 
     def _admit(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
@@ -106,6 +107,12 @@ class Lives:
         self._access = access
         for session in self.sessions.values():
             self._identify(session, session.user)
+
+    def turn_out(self, known: Callable[[str], bool], commands: list[io.Command], now: float) -> None:
+        """End the connections of those whose name is not known any more, though a password had proved it."""
+        for connection in list(self.connections.values()):
+            if connection.by_password and connection.session is not None and not known(connection.user):
+                self._dismiss(connection, Reason.NOT_AUTHORIZED, "this user is not known any more", commands, now)
 
     def _identify(self, session: Session, user: str) -> None:
         session.user, session.grants = user, self._access.grants(user, session.client)

@@ -93,6 +93,8 @@ class Connection:
     """Whether a client may come without a name."""
     user: str = ""
     """Who it is, once that is proved."""
+    by_password: bool = False
+    """Whether a password has proved it, and not a certificate."""
     fault: Reason | None = None
     """Why it is not served, whoever it is."""
     asked: Connect | None = None

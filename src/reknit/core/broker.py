@@ -135,7 +135,7 @@ class Broker:
             Publish: self.transit.publish,
             Due: self._on_due,
             **self.sessions.inputs(),
-            Accepted: lambda each: self.links.accepted(each.conn),
+            Accepted: lambda each: self.links.accepted(each.conn, each.names),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
             DialFailed: lambda each: self._on_link_events(self.links.dial_failed(each.peer, each.reason)),
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),

@@ -50,6 +50,7 @@ from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
+from reknit.live.tls import LinkTls
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
@@ -123,6 +124,7 @@ class Driver:
         journal: Journal | None = None,
         memory: Callable[[Remember], None] | None = None,
         guard: Guard | None = None,
+        link_tls: LinkTls | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -132,6 +134,7 @@ class Driver:
         self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
+        self.link_tls = link_tls
         self.crowd = Crowd(self.bounds.address_connections_max, self.bounds.address_connections_per_s_max)
         self.admit()
         self.counters = Counters()
@@ -265,7 +268,7 @@ class Driver:
             self._turn(Dialled(link.peer, link.conn))
         else:
             self.counters.links_accepted += 1
-            self._turn(Accepted(link.conn))
+            self._turn(Accepted(link.conn, link.names))
         return link.conn in self.links
 
     def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
@@ -282,6 +285,8 @@ class Driver:
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:
+            if link.peer and not link.known:
+                self.journal.unreachable(link.peer, reason)
             self._turn(Lost(link.conn, reason))
 
     # --- looking in

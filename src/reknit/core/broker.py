@@ -61,7 +61,7 @@ from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.transit import Transit
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.core.view import view
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
@@ -167,11 +167,8 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        at = self.links.deadline()
-        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions, self.book)):
-            if other is not None and (at is None or other < at):
-                at = other
-        return at
+        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book)
+        return earliest(*[each.deadline() for each in parts])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None

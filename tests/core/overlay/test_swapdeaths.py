@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from reknit.core.links.options import LinkOptions
+from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
+from reknit.sim.checkers.whole import check_whole
+from reknit.sim.cluster import Cluster
+from reknit.sim.network import NetworkOptions
 from tests.core.overlay.triple import Triple
+from tests.sim.heard import SETTLE_S_MAX, Stage
 
 STEPS = range(0, 28, 3)
 """Moments at which they die: of about 4 ms each."""
 
 
-def _swaps(cluster: Triple):  # type: ignore[no-untyped-def]
+def _swaps(cluster: Cluster):  # type: ignore[no-untyped-def]
     return {name: node.broker.overlay.swaps for name, node in cluster.nodes.items() if node.broker is not None}
 
 
-def _neighbours(cluster: Triple) -> list[tuple[str, str]]:
+def _neighbours(cluster: Cluster) -> list[tuple[str, str]]:
     brokers = {name: node.broker for name, node in cluster.nodes.items()}
     pairs = [(name, peer) for name, broker in brokers.items() if broker for peer in broker.overlay.neighbours()]
     return sorted({(min(pair), max(pair)) for pair in pairs})
@@ -79,3 +85,54 @@ def test_without_the_middle_the_mover_moves() -> None:
 def test_the_operator_is_told_why_it_was_undone() -> None:
     cluster = _lose("c", 12)
     assert [reply for reply in cluster.replies.values() if reply] == ["c did not come back in time"]
+
+
+# --- more than one death, move by move
+
+
+class Play(Stage):
+    """a - b - c, of which a is to move from b to c; each wants what is under its own name, and what is for all."""
+
+    def __init__(self, edges: str = "a-b b-c", **options: object) -> None:
+        names = sorted(set(edges) - set("- "))
+        wants = {name: [Pattern.parse(f"{name}/#"), Pattern.parse("all/#")] for name in names}
+        network = NetworkOptions(latency_s_min=0.05, latency_s_max=0.05)
+        super().__init__(edges, wants, network=network, links=LinkOptions(), **options)
+        self.swap("a", "b", "c")
+
+    def until(self, detail: str) -> None:
+        """So far the swap goes well."""
+        while not any(record.detail == detail for record in self.records):
+            assert self.kernel.now < SETTLE_S_MAX, detail
+            self.wait(0.001)
+        self.begun = self.kernel.now
+
+    def at(self, seconds: float, start: str = "", crash: str = "") -> None:
+        """So long after that."""
+        self.kernel.run(until=self.begun + seconds)
+        for name in start:
+            self.start(name)
+        for name in crash:
+            self.crash(name)
+
+    def end(self) -> list[tuple[str, str]]:
+        """All come to rest, in a tree on which all agree, with the tables that belong to it."""
+        for name, node in self.nodes.items():
+            if node.incarnation > 1:
+                self.attach(name, f"at {name}", self.wants[name])
+        self.rest(120.0)
+        assert not [name for name, swaps in _swaps(self).items() if swaps.locked]
+        found = [*check_tree(self.records), *check_whole(self.records), *check_order(self.records)]
+        assert not [*found, *check_tables(self.records, "subscription-forwarding", covering=False)]
+        return _neighbours(self)
+
+
+def test_a_middle_without_memory_does_not_take_a_replaced_link_for_one_of_the_tree() -> None:
+    """The mover dies when it has moved. The middle has long forgotten the old link, and is restarted."""
+    play = Play()
+    play.until("swap: close(ab) at the middle")
+    play.at(0.006, crash="a")
+    play.at(35.0, crash="b")
+    play.at(35.5, start="b")
+    play.at(37.5, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]

@@ -67,6 +67,7 @@ class Overlay:
             self._close_when_empty,
             self.history,
         )
+        links.hidden = self.swaps.hidden
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
         self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
@@ -230,7 +231,11 @@ class Overlay:
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self.leaves.of.pop(peer)
-        self.links.remove(peer, detail)
+        if leaving.whole and error:  # its far end may still think that it is one of the tree, in any of our lives
+            self.links.give_up(peer, detail)
+            self.turn.tell(Kind.LINK_LOST, peer=peer, detail=detail)
+        else:
+            self.links.remove(peer, detail)
         self.swaps.closed(peer)
         yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)

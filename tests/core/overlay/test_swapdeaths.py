@@ -136,3 +136,27 @@ def test_a_middle_without_memory_does_not_take_a_replaced_link_for_one_of_the_tr
     play.at(35.5, start="b")
     play.at(37.5, start="a")
     assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_whoever_has_moved_waits_for_its_former_neighbour_no_more_in_any_life() -> None:
+    """Mover and middle die; the mover is back, moves alone before it has heard from the middle, and dies once more."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(0.5, start="a")
+    play.at(45.0, start="b")
+    play.at(65.0, crash="a")
+    play.at(65.5, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_events_are_known_to_be_routed_rightly_once_the_new_neighbour_has_told() -> None:
+    """The gate has opened without the middle; what that wanted, the goal tells."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(0.5, start="a")
+    play.at(35.0)
+    mover = play.nodes["a"].broker
+    assert mover is not None and mover.overlay.neighbours() == ["c"]
+    assert not mover.gate.late and mover.gate.open

@@ -160,3 +160,25 @@ def test_events_are_known_to_be_routed_rightly_once_the_new_neighbour_has_told()
     mover = play.nodes["a"].broker
     assert mover is not None and mover.overlay.neighbours() == ["c"]
     assert not mover.gate.late and mover.gate.open
+
+
+@pytest.mark.parametrize(
+    ("back", "dead", "parted"),
+    [
+        ("a", "ac", ""),  # the mover undoes it, without the goal
+        ("c", "ac", ""),  # the goal drops the mover
+        ("c", "c", "ac"),  # the mover undoes it, and the goal hears of that
+    ],
+)
+def test_nobody_waits_for_events_on_a_link_that_was_undone(back: str, dead: str, parted: str) -> None:
+    """One is back, and waits for what the other end of the new link has kept for it; but the swap is undone."""
+    play = Play(gate_s_max=1_200.0)
+    play.until("swap: lockAck at the mover")
+    for one, other in zip(parted, reversed(parted), strict=True):
+        play.network.cut(one, other)
+    play.at(0.0, crash=dead)
+    play.at(0.5, start=back)
+    play.at(45.0)
+    broker = play.nodes[back].broker
+    assert broker is not None and not broker.overlay.swaps.locked
+    assert broker.gate.open, broker.gate.waiting_for

@@ -148,6 +148,7 @@ class SwapDeaths(SwapLinks):
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)
+        yield Replayed(note.goal)
         yield Resumed(note.middle)
 
     def _end(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
@@ -219,4 +220,5 @@ class SwapDeaths(SwapLinks):
         if swap.mover in self.links.of:
             self.links.remove(swap.mover, "the swap was undone")
         yield from self._end(swap, f"{swap.mover} did not come back in time")
+        yield Replayed(swap.mover)
         yield Resumed(swap.note.middle)

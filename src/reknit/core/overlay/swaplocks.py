@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reknit.core.io import Reply
 from reknit.core.links.links import Stranger, TurnedAway
-from reknit.core.overlay.events import OverlayEvent, Paused, Resumed
+from reknit.core.overlay.events import OverlayEvent, Paused, Replayed, Resumed
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.swap import ID_FLOOR
@@ -133,6 +133,7 @@ class SwapLocks(SwapState):
             swap.triangle.flush()
             self.links.remove(swap.mover, "the swap was given up")
             self._set_current(None)
+            yield Replayed(swap.mover)
             yield Resumed(note.middle)
             yield from swap.triangle.release()
 

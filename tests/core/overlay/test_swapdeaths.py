@@ -182,3 +182,18 @@ def test_nobody_waits_for_events_on_a_link_that_was_undone(back: str, dead: str,
     broker = play.nodes[back].broker
     assert broker is not None and not broker.overlay.swaps.locked
     assert broker.gate.open, broker.gate.waiting_for
+
+
+def test_a_goal_that_has_dropped_the_mover_learns_what_the_middle_wants_without_it() -> None:
+    """The mover has moved, and the middle has handed the link over; but the goal has never heard of that."""
+    play = Play("a-b b-c c-d")
+    play.until("swap: swap at the goal")
+    play.network.cut("a", "c")
+    play.until("swap: close(ab) at the middle")
+    play.at(0.01, crash="a")
+    play.at(40.0)
+    assert play.entries("c") == [("b", "all/#"), ("b", "b/#"), ("d", "all/#"), ("d", "d/#")]
+    assert play.entries("d") == [("c", "all/#"), ("c", "b/#"), ("c", "c/#")]
+    play.network.heal()
+    play.at(50.0, start="a")
+    assert len(play.end()) == 3

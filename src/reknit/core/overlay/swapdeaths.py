@@ -37,6 +37,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import SwapLinks
 from reknit.core.overlay.swapstate import Swapping
 from reknit.core.turn import Turn
+from reknit.trace.records import Kind
 from reknit.wire.messages import Close, LockNack, Unlock
 
 __all__ = ["SwapDeaths"]
@@ -217,8 +218,9 @@ class SwapDeaths(SwapLinks):
 
     def _drop_mover(self, swap: Swapping) -> Iterator[OverlayEvent]:
         swap.triangle.flush()
-        if swap.mover in self.links.of:
-            self.links.remove(swap.mover, "the swap was undone")
+        if swap.mover in self.links.of:  # it may have moved, and hold us for its neighbour
+            self.links.give_up(swap.mover, "the swap was undone")
+            self.turn.tell(Kind.LINK_LOST, peer=swap.mover, detail="the swap was undone")
         yield from self._end(swap, f"{swap.mover} did not come back in time")
         yield Replayed(swap.mover)
         yield Resumed(swap.note.middle)

@@ -133,7 +133,7 @@ class SwapLinks(SwapReturns):
         if isinstance(step, Lock):
             self._on_lock(peer, step)
         elif isinstance(step, Seated):
-            self._on_seated(peer, step)
+            yield from self._on_seated(peer, step)
         elif isinstance(step, Inquire):
             self._on_inquire(peer, step, custody)
         elif isinstance(step, Mark):
@@ -206,9 +206,12 @@ class SwapLinks(SwapReturns):
             self._send(peer, Seated(step.id))  # a middle without memory
             yield Tell(peer)
 
-    def _on_seated(self, peer: str, step: Seated) -> None:
+    def _on_seated(self, peer: str, step: Seated) -> Iterator[OverlayEvent]:
+        """The goal of a swap in which somebody was lost, or has lost his memory, goes by the tree that there is now."""
         if self._unseated.get(peer) == step.id:
             del self._unseated[peer]
+        elif peer in self.neighbours():  # we have not told it all, since for us the swap went well
+            yield Tell(peer)
 
     # --- 3 to 7
 

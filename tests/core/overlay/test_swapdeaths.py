@@ -197,3 +197,28 @@ def test_a_goal_that_has_dropped_the_mover_learns_what_the_middle_wants_without_
     play.network.heal()
     play.at(50.0, start="a")
     assert len(play.end()) == 3
+
+
+def test_a_mover_that_undoes_is_not_sure_of_the_middle_until_it_has_heard() -> None:
+    """However the link looks just then: the middle may have gone on without it, and refuse it; then it has to ask."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="c")
+    play.until("swap: undone at the mover")
+    assert _swaps(play)["a"].rests_on("b")
+    play.at(1.0)
+    assert not _swaps(play)["a"].rests_on("b")
+    play.at(2.0, start="c")
+    assert play.end() == [("a", "b"), ("b", "c")]
+
+
+def test_a_mover_that_was_stopped_for_long_asks_to_be_joined_again() -> None:
+    """It has not heard that it was given up, and takes the middle for its neighbour when it wakes."""
+    play = Play("a-b b-c a-d")
+    play.until("swap: connect at the mover")
+    play.pause("a")
+    play.at(0.01, crash="b")
+    play.at(1.0, start="b")
+    play.at(46.0)
+    play.resume("a")
+    assert len(play.end()) == 3

@@ -56,11 +56,7 @@ class SwapDeaths(SwapLinks):
         history: History,
     ) -> None:
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
-        self._unsure: dict[str, None] = {}  # neighbours by a swap that has ended, if they think so, too
-
-    def renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
-        self._unsure.pop(peer, None)
-        yield from super().renewed(peer, reborn)
+        self._unsure: dict[str, Custody] = {}  # neighbours by a swap that has ended, if they think so, too
 
     def deadline(self) -> float | None:
         times = (super().deadline(), self._next_absence())
@@ -94,7 +90,8 @@ class SwapDeaths(SwapLinks):
 
     def rests_on(self, peer: str) -> bool:
         """Is it a neighbour by a swap that is carried through, so that no operator can have removed the link?"""
-        return peer in self._unsure or peer in self._others()
+        told = self._unsure.get(peer)
+        return (told is not None and told.pending > 0) or peer in self._others()
 
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
@@ -112,10 +109,11 @@ class SwapDeaths(SwapLinks):
             case Part.GOAL:
                 yield from self._take_without(swap, lost)
 
-    def _doubt(self, peer: str) -> None:
-        link = self.links.of.get(peer)
-        if link is not None and link.away_since is not None:
-            self._unsure[peer] = None
+    def _doubt(self, peer: str) -> Custody:
+        """Of the word that ends it: until that is settled ``peer`` may have ended it otherwise, and refuse us."""
+        custody = self._unsure[peer] = Custody(None, 0, [])
+        self.turn.custodies.append(custody)
+        return custody
 
     # --- the mover
 
@@ -134,8 +132,7 @@ class SwapDeaths(SwapLinks):
         swap.triangle.flush()
         swap.triangle.sort()
         self._send(note.goal, Close(note.id, True, True))  # for the middle, should it come back
-        self._send(note.goal, Close(note.id, False, True))
-        self._doubt(note.goal)
+        self._send(note.goal, Close(note.id, False, True), self._doubt(note.goal))
         swap.triangle.over = True
         self._close(note.middle, swap)
         yield from self._drain(swap)
@@ -144,8 +141,7 @@ class SwapDeaths(SwapLinks):
         """Nobody has moved: the tree is the old one."""
         note = swap.note
         swap.triangle.flush()
-        self._send(note.middle, Unlock(note.id))
-        self._doubt(note.middle)
+        self._send(note.middle, Unlock(note.id), self._doubt(note.middle))
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)

@@ -215,9 +215,11 @@ def test_a_mover_that_undoes_is_not_sure_of_the_middle_until_it_has_heard() -> N
 def test_a_mover_that_was_stopped_for_long_asks_to_be_joined_again() -> None:
     """It has not heard that it was given up, and takes the middle for its neighbour when it wakes."""
     play = Play("a-b b-c a-d")
-    play.until("swap: connect at the mover")
+    play.until("swap: lock at the goal")
+    play.at(0.0, crash="b")
+    play.until("swap: connectAck at the goal")
+    play.at(0.1)
     play.pause("a")
-    play.at(0.01, crash="b")
     play.at(1.0, start="b")
     play.at(46.0)
     play.resume("a")

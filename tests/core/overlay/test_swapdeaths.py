@@ -12,6 +12,7 @@ from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
+from reknit.wire.messages import Ask
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
 
@@ -93,11 +94,11 @@ def test_the_operator_is_told_why_it_was_undone() -> None:
 class Play(Stage):
     """a - b - c, of which a is to move from b to c; each wants what is under its own name, and what is for all."""
 
-    def __init__(self, edges: str = "a-b b-c", **options: object) -> None:
+    def __init__(self, edges: str = "a-b b-c", gate_s_max: float = 10.0, **links: float) -> None:
         names = sorted(set(edges) - set("- "))
         wants = {name: [Pattern.parse(f"{name}/#"), Pattern.parse("all/#")] for name in names}
         network = NetworkOptions(latency_s_min=0.05, latency_s_max=0.05)
-        super().__init__(edges, wants, network=network, links=LinkOptions(), **options)
+        super().__init__(edges, wants, network=network, links=LinkOptions(**links), gate_s_max=gate_s_max)
         self.swap("a", "b", "c")
 
     def until(self, detail: str) -> None:
@@ -158,8 +159,10 @@ def test_events_are_known_to_be_routed_rightly_once_the_new_neighbour_has_told()
     play.at(0.5, start="a")
     play.at(35.0)
     mover = play.nodes["a"].broker
-    assert mover is not None and mover.overlay.neighbours() == ["c"]
-    assert not mover.gate.late and mover.gate.open
+    assert mover is not None
+    assert mover.overlay.neighbours() == ["c"]
+    assert not mover.gate.late
+    assert mover.gate.open
 
 
 @pytest.mark.parametrize(
@@ -180,7 +183,8 @@ def test_nobody_waits_for_events_on_a_link_that_was_undone(back: str, dead: str,
     play.at(0.5, start=back)
     play.at(45.0)
     broker = play.nodes[back].broker
-    assert broker is not None and not broker.overlay.swaps.locked
+    assert broker is not None
+    assert not broker.overlay.swaps.locked
     assert broker.gate.open, broker.gate.waiting_for
 
 
@@ -224,3 +228,65 @@ def test_a_mover_that_was_stopped_for_long_asks_to_be_joined_again() -> None:
     play.at(46.0)
     play.resume("a")
     assert len(play.end()) == 3
+
+
+# --- words that have died with those who said them
+
+
+def test_a_middle_whose_swap_was_undone_while_it_was_away_is_free_again() -> None:
+    """Of that it should have heard from the mover, which is restarted before; and the goal is, too."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(35.0, start="a")  # the goal has dropped it meanwhile
+    play.at(44.0, crash="a")
+    play.at(44.5, start="a")
+    play.at(45.0, crash="c")
+    play.at(45.5, start="c")
+    play.at(46.0, start="b")
+    assert play.end() == [("a", "b"), ("b", "c")]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "swap: lockAck at the mover",  # the goal has to hear that the mover has moved
+        "swap: open at the goal",  # and here that no more comes by the old way
+    ],
+)
+def test_a_goal_that_was_away_when_the_mover_went_on_alone_is_free_again(moment: str) -> None:
+    """The middle is lost; the goal is down when the mover says that it is done; then the mover is restarted."""
+    play = Play()
+    play.until(moment)
+    play.at(0.0, crash="b")
+    play.at(25.0, crash="c")
+    play.at(33.0, crash="a")
+    play.at(33.5, start="a")
+    play.at(35.0, start="c")
+    play.at(40.0, start="b")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_a_goal_whose_middle_has_forgotten_the_swap_hears_how_it_has_ended() -> None:
+    """The mover dies when it has moved, the middle hands the link over, and dies with that word; the goal was away."""
+    play = Play()
+    play.until("swap: close(ab) at the middle")
+    play.at(0.01, crash="ac")
+    play.at(31.0, crash="b")
+    play.at(32.0, start="b")
+    play.at(33.0, start="c")
+    play.at(34.0, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_whoever_knows_the_swap_still_says_nothing_when_asked() -> None:
+    """The mover is stopped for longer than a lease: the others ask it, and go on when it does."""
+    play = Play(silence_s_max=60.0, progress_s_max=60.0)
+    play.until("swap: swap at the goal")
+    play.pause("a")
+    play.at(25.0)
+    play.resume("a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+    asked = [(sender, to) for sender, to, _ in play.words(Ask)]
+    assert sorted(set(asked)) == [("b", "a"), ("c", "a"), ("c", "b")]
+    assert len(asked) == 6

@@ -87,6 +87,7 @@ def test_whoever_stands_in_for_one_that_is_late_is_late_and_the_gate_stays_open(
     assert gate.due(5.0)
     gate.stands_in("c", "a")
     gate.heard("a")
-    assert gate.open and list(gate.late) == ["c"]
+    assert gate.open
+    assert list(gate.late) == ["c"]
     gate.heard("c")
     assert not gate.late

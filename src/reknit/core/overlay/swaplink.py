@@ -51,7 +51,6 @@ from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
-    Ask,
     Close,
     Entry,
     Events,
@@ -194,10 +193,6 @@ class SwapLinks(SwapReturns):
         if closing is not None:
             if isinstance(step, Close) and peer != closing.goal:  # nobody may forget the link before this is said
                 self._say_late(closing.goal, Close(step.id, False, True), custody)
-        elif isinstance(step, Ask) and step.id[0] == self.turn.node:
-            self._send(peer, Unlock(step.id))
-        elif isinstance(step, Ask):
-            self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
         elif isinstance(step, LockAck):
             self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
         elif isinstance(step, Close) and self._passes_on(peer, step):
@@ -384,7 +379,6 @@ class SwapLinks(SwapReturns):
         if over and triangle.empty and self.current is swap:
             triangle.flush()
             self._see(swap, "", "end")
-            self.done += 1
             self.history.end(change_name(note.id))
             self._end_as_goal()
             self._set_current(None)

@@ -223,5 +223,5 @@ class SwapLocks(SwapState):
             self._refuse_as_goal(swap, f"{swap.note.goal} could not reach {swap.mover} in time")
         else:  # one of the others may have forgotten: the middle, which knows both, asks again
             swap.give_up_at = self.turn.now + self.options.lease_s
-            self._send(swap.mover, Ask(swap.note.id))
-            self._send(swap.note.goal, Ask(swap.note.id))
+            self._send(swap.mover, Ask(swap.note.id, False))
+            self._send(swap.note.goal, Ask(swap.note.id, False))

@@ -106,7 +106,6 @@ class SwapState:
         self.current: Swapping | None = None
         self.closing: dict[str, Closing] = {}
         self.wishes: list[Wish] = []
-        self.done = 0
         self.ended: dict[SwapId, Ended] = {}  # swaps that are over here, as goal
         self._ended_until: dict[SwapId, float] = {}  # and how long they are remembered
         self._taken_up: dict[SwapId, Custody] = {}  # of links replaced in a former life: what the goal is told anew

@@ -3,8 +3,8 @@
 The echo algorithm: whoever begins asks all its neighbours; each asks all its others, and answers when all of them have
 answered. On a tree that visits every broker once, and the answer *no* is definite. Each broker that a wave has visited
 is locked for joins until the wave is released, so that of two joins that touch one tree at most one goes on; the other
-finds a locked broker somewhere, and tries again later. A lock has a lease. A broker that takes part in a swap is locked,
-too; it says nothing of its neighbours, since one of them may have gone.
+finds a locked broker somewhere, and tries again later. A lock has a lease. A broker that takes part in a swap is
+locked, too; it says nothing of its neighbours, since one of them may have gone.
 
 Owns: the one wave that holds this broker. Must not know: what the answer is for.
 """

@@ -233,7 +233,6 @@ class Overlay:
         leaving = self.leaves.of.pop(peer)
         if leaving.whole and error:  # its far end may still think that it is one of the tree, in any of our lives
             self.links.give_up(peer, detail)
-            self.turn.tell(Kind.LINK_LOST, peer=peer, detail=detail)
         else:
             self.links.remove(peer, detail)
         self.swaps.closed(peer)

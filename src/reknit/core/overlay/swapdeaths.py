@@ -25,8 +25,8 @@ remember how it has ended: its links in the tree show it.
                            it is none any more       it is handed over: close(ab)
 
 Why nobody stays locked: whoever forgets the swap before the mover is done has dropped its link to it. So the mover
-hears what it waits for, is refused, or loses them after a lease. The middle waits for the mover, which is in the swap, and
-comes to its end, or answers, or refuses, or is lost. The goal waits for both, in the same way.
+hears what it waits for, is refused, or loses them after a lease. The middle waits for the mover, which is in the swap,
+and comes to its end, or answers, or refuses, or is lost. The goal waits for both, in the same way.
 
 Why that never closes a cycle: the move is the one step that changes the tree, and only the mover makes it, or undoes
 what came before. No answer makes a link that its mover does not hold already. A link that is not in the tree yet, or
@@ -55,7 +55,6 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import SwapLinks
 from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
-from reknit.trace.records import Kind
 from reknit.wire.messages import Ask, Close, LockNack, Open, Unlock
 
 __all__ = ["SwapDeaths"]
@@ -281,7 +280,6 @@ class SwapDeaths(SwapLinks):
         swap.triangle.flush()
         if swap.mover in self.links.of:  # it may have moved, and hold us for its neighbour
             self.links.give_up(swap.mover, "the swap was undone")
-            self.turn.tell(Kind.LINK_LOST, peer=swap.mover, detail="the swap was undone")
         yield from self._end(swap, f"{swap.mover} did not come back in time")
         yield Replayed(swap.mover)
         yield Resumed(swap.note.middle)

@@ -42,8 +42,6 @@ class Forest:
                 self.ghosts[record.detail, node] = None
                 self.ghosts.pop((node, peer), None)
                 self.ghosts.pop((peer, node), None)
-                self.void.pop((node, peer), None)
-                self.void.pop((peer, node), None)
                 self.held[node][peer] = None
             case Kind.LINK_LOST:
                 self.void[peer, node] = None

@@ -209,9 +209,9 @@ def test_a_mover_that_undoes_is_not_sure_of_the_middle_until_it_has_heard() -> N
     play.until("swap: lockAck at the mover")
     play.at(0.0, crash="c")
     play.until("swap: undone at the mover")
-    assert _swaps(play)["a"].rests_on("b")
+    assert _swaps(play)["a"].to_be_asked("b") == {"b": "b", "c": "c"}
     play.at(1.0)
-    assert not _swaps(play)["a"].rests_on("b")
+    assert not _swaps(play)["a"].to_be_asked("b")
     play.at(2.0, start="c")
     assert play.end() == [("a", "b"), ("b", "c")]
 
@@ -290,3 +290,14 @@ def test_whoever_knows_the_swap_still_says_nothing_when_asked() -> None:
     asked = [(sender, to) for sender, to, _ in play.words(Ask)]
     assert sorted(set(asked)) == [("b", "a"), ("c", "a"), ("c", "b")]
     assert len(asked) == 6
+
+
+def test_a_mover_whose_middle_goes_for_good_is_joined_by_the_goal() -> None:
+    """It was given up by both; the middle, which is a leaf without it, turns it away, for it is being drained."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0, start="a")
+    play.until("swap: undone at the mover")
+    play.drain("b")
+    assert play.end() == [("a", "c")]

@@ -379,7 +379,7 @@ class Overlay:
         if peer in self.swaps.hidden():
             yield from self.swaps.turned_out(peer)
             return
-        lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
+        to_be_asked = self.swaps.to_be_asked(peer)
         yield from self.swaps.turned_out(peer)
         if peer in self.leaves.of:  # the swap has gone on without it
             yield from self._forget(peer, "left", "")
@@ -389,8 +389,8 @@ class Overlay:
         yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
-        if lost:
-            self.joins.want_back(peer, address)
+        for each, address in to_be_asked.items():
+            self.joins.want_back(each, address)
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
         answer = self.search.neighbour_gone(peer, why)

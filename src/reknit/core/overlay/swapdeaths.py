@@ -73,7 +73,8 @@ class SwapDeaths(SwapLinks):
         history: History,
     ) -> None:
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
-        self._unsure: dict[str, Custody] = {}  # neighbours by a swap that has ended, if they think so, too
+        # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
+        self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
 
     def deadline(self) -> float | None:
         times = (super().deadline(), self._next_absence(), self._asks_at())
@@ -149,10 +150,18 @@ class SwapDeaths(SwapLinks):
         if lost and self.current is not None:
             yield from self._without(self.current, lost, refused=False)
 
-    def rests_on(self, peer: str) -> bool:
-        """Is it a neighbour by a swap that is carried through, so that no operator can have removed the link?"""
-        told = self._unsure.get(peer)
-        return (told is not None and told.pending > 0) or peer in self._others()
+    def to_be_asked(self, peer: str) -> dict[str, str]:
+        """If ``peer`` turns us out: who could join us to the tree again, with addresses.
+
+        Nobody, unless it is a neighbour by a swap that is carried through: else an operator may have removed the link.
+        """
+        told, known = self._unsure.get(peer, (None, {}))
+        if told is not None and told.pending > 0:
+            return known
+        return self._addresses(self._others()) if peer in self._others() else {}
+
+    def _addresses(self, names: tuple[str, ...]) -> dict[str, str]:
+        return {name: self.links.of[name].address for name in names if name in self.links.of}
 
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
@@ -162,6 +171,9 @@ class SwapDeaths(SwapLinks):
 
     def _without(self, swap: Swapping, lost: list[str], refused: bool) -> Iterator[OverlayEvent]:
         self._tear(swap)
+        for peer in (peer for peer in lost if peer not in swap.without):
+            swap.without[peer] = None
+            self._see(swap, peer, "without")
         match swap.note.part:
             case Part.MOVER:
                 yield from self._move_without(swap, lost, refused)
@@ -172,7 +184,8 @@ class SwapDeaths(SwapLinks):
 
     def _doubt(self, peer: str) -> Custody:
         """Of the word that ends it: until that is settled ``peer`` may have ended it otherwise, and refuse us."""
-        custody = self._unsure[peer] = self._held_by_turn()
+        custody = self._held_by_turn()
+        self._unsure[peer] = (custody, self._addresses(self._others()))
         return custody
 
     def _held_by_turn(self) -> Custody:

@@ -75,6 +75,7 @@ class Swapping:
     told_middle: bool = False
     alone: bool = False  # at the goal: it has ended without one of the others
     complained: bool = False  # at the middle: it has said that the goal is lost
+    without: dict[str, None] = field(default_factory=dict)  # those that are lost, as far as it was said in the trace
 
     @property
     def mover(self) -> str:

@@ -12,6 +12,7 @@ from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
+from reknit.trace.records import SWAP_WITHOUT
 from reknit.wire.messages import Ask
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
@@ -301,3 +302,13 @@ def test_a_mover_whose_middle_goes_for_good_is_joined_by_the_goal() -> None:
     play.until("swap: undone at the mover")
     play.drain("b")
     assert play.end() == [("a", "c")]
+
+
+def test_a_replaced_link_that_nobody_empties_is_given_up_and_the_trace_says_so() -> None:
+    """What it still carried may be lost."""
+    play = Play()
+    play.until("swap: end at the mover")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    said = [(record.node, record.peer) for record in play.records if record.detail.startswith(SWAP_WITHOUT)]
+    assert ("b", "a") in said

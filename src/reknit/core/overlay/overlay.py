@@ -235,7 +235,7 @@ class Overlay:
             self.links.give_up(peer, detail)
         else:
             self.links.remove(peer, detail)
-        self.swaps.closed(peer)
+        self.swaps.closed(peer, emptied=not error)
         yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")

@@ -276,12 +276,14 @@ class SwapState:
         """The far end of a replaced link has left it: nothing more comes on it."""
         self._said_leave[peer] = None
 
-    def closed(self, peer: str) -> None:
+    def closed(self, peer: str, emptied: bool = True) -> None:
+        """The replaced link is gone; unless ``emptied`` its far end was away for too long, and some may be lost."""
         self._said_leave.pop(peer, None)
         if (closing := self.closing.pop(peer, None)) is not None:
             self._taken_up.pop(closing.id, None)
             self.links.changed = True
-            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: emptied at the {closing.part.value}")
+            what = "emptied" if emptied else "without"
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: {what} at the {closing.part.value}")
 
     def flush(self) -> None:
         if self.current is not None:

@@ -312,3 +312,19 @@ def test_a_replaced_link_that_nobody_empties_is_given_up_and_the_trace_says_so()
     play.at(40.0)
     said = [(record.node, record.peer) for record in play.records if record.detail.startswith(SWAP_WITHOUT)]
     assert ("b", "a") in said
+
+
+@pytest.mark.parametrize("crash", ["", "b"])
+def test_a_mover_that_the_goal_has_not_heard_asks_the_middle_too_if_it_is_refused(crash: str) -> None:
+    """It has ended the swap well, as far as it knows; but the goal, out of its reach, has dropped it, and is drained."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.network.cut("a", "c")
+    play.until("swap: end at the mover")
+    play.at(0.1, crash=crash)
+    play.at(36.0, start=crash)
+    play.at(39.0)
+    play.network.heal()
+    play.until("c has given up a as lost")
+    play.drain("c")
+    assert play.end() == [("a", "b")]

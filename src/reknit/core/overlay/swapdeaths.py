@@ -158,10 +158,21 @@ class SwapDeaths(SwapLinks):
         told, known = self._unsure.get(peer, (None, {}))
         if told is not None and told.pending > 0:
             return known
-        return self._addresses(self._others()) if peer in self._others() else {}
+        if peer in self._others():
+            return self._addresses(self._others())
+        replaced = {old: each.address for old, each in self.closing.items() if each.goal == peer}
+        return self._addresses((peer,)) | replaced if replaced else {}
 
     def _addresses(self, names: tuple[str, ...]) -> dict[str, str]:
         return {name: self.links.of[name].address for name in names if name in self.links.of}
+
+    def closed(self, peer: str, emptied: bool = True) -> None:
+        """A replaced link is empty only when the goal has heard all; if it is given up before, the mover sees to it."""
+        closing = self.closing.get(peer)
+        super().closed(peer, emptied)
+        if closing is not None and closing.part is Part.MOVER and not emptied:
+            told = self._doubt(closing.goal, {closing.goal: "", peer: closing.address})
+            self._send(closing.goal, Close(closing.id, False, True), told)
 
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
@@ -182,10 +193,13 @@ class SwapDeaths(SwapLinks):
             case Part.GOAL:
                 yield from self._take_without(swap, lost)
 
-    def _doubt(self, peer: str) -> Custody:
-        """Of the word that ends it: until that is settled ``peer`` may have ended it otherwise, and refuse us."""
+    def _doubt(self, peer: str, others: dict[str, str]) -> Custody:
+        """Of the word that ends it: until that is settled ``peer`` may have ended it otherwise, and refuse us.
+
+        ``others``: those of the swap, with addresses.
+        """
         custody = self._held_by_turn()
-        self._unsure[peer] = (custody, self._addresses(self._others()))
+        self._unsure[peer] = (custody, others | self._addresses(tuple(others)))
         return custody
 
     def _held_by_turn(self) -> Custody:
@@ -211,7 +225,7 @@ class SwapDeaths(SwapLinks):
         swap.triangle.flush()
         swap.triangle.sort()
         self._send(note.goal, Close(note.id, True, True))  # for the middle, should it come back
-        self._send(note.goal, Close(note.id, False, True), self._doubt(note.goal))
+        self._send(note.goal, Close(note.id, False, True), self._doubt(note.goal, self._addresses(self._others())))
         swap.triangle.over = True
         self._close(note.middle, swap)
         yield from self._drain(swap)
@@ -220,7 +234,7 @@ class SwapDeaths(SwapLinks):
         """Nobody has moved: the tree is the old one."""
         note = swap.note
         swap.triangle.flush()
-        self._send(note.middle, Unlock(note.id), self._doubt(note.middle))
+        self._send(note.middle, Unlock(note.id), self._doubt(note.middle, self._addresses(self._others())))
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)

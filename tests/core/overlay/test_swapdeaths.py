@@ -316,7 +316,7 @@ def test_a_replaced_link_that_nobody_empties_is_given_up_and_the_trace_says_so()
 
 @pytest.mark.parametrize("crash", ["", "b"])
 def test_a_mover_that_the_goal_has_not_heard_asks_the_middle_too_if_it_is_refused(crash: str) -> None:
-    """It has ended the swap well, as far as it knows; but the goal, out of its reach, has dropped it, and is drained."""
+    """It has ended the swap well, as far as it knows; but the goal, out of its reach, dropped it, and is drained."""
     play = Play()
     play.until("swap: swap at the goal")
     play.network.cut("a", "c")

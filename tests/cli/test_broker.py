@@ -39,7 +39,8 @@ def test_an_unknown_key_in_its_file(reknit: Callable[..., Any], tmp_path: Path) 
     file.write_text("[broker]\nnmae = 'b1'")
     said = reknit("broker", "--config", str(file))
     assert said.code == 2
-    assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: admin, listen, mqtt, name, state\n"
+    allowed = "admin, listen, mqtt, mqtts, name, state, ws, wss"
+    assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: {allowed}\n"
 
 
 def test_what_is_required_is_marked_in_the_help(reknit: Callable[..., Any]) -> None:

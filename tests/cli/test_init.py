@@ -18,6 +18,7 @@ VERBS = [
     "counters",
     "demo",
     "link",
+    "password",
     "pub",
     "sub",
     "swap",

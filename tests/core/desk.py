@@ -29,7 +29,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind, Record
 from reknit.wire.codec import VERSION, decode, encode
-from reknit.wire.messages import Ack, Change, Data, Frame, Hello, Message, Snapshot, Wave
+from reknit.wire.messages import Ack, Change, Data, Events, Frame, Hello, Message, Snapshot, Wave
 
 __all__ = ["Desk", "FarEnd", "event", "pattern"]
 
@@ -182,6 +182,10 @@ class FarEnd:
     def heard(self) -> list[Message]:
         """The messages that have come on this connection."""
         return [message for frame in self.data() for message in frame.messages]
+
+    def topics(self) -> list[str]:
+        """Those of the events that have come on this connection."""
+        return [each.topic for message in self.heard() if isinstance(message, Events) for each in message.events]
 
     def acks(self) -> list[Ack]:
         return [frame for frame in self.frames() if isinstance(frame, Ack)]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
@@ -17,6 +18,8 @@ from reknit.core.sessions.options import SessionOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
+from reknit.live.guard import AccessSection
+from reknit.live.tls import TlsSection
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -30,7 +33,10 @@ SECTIONS: dict[str, Any] = {
     "[options.sessions]": SessionOptions,
     "[options.changes]": ChangeOptions,
     "[options.repair]": RepairOptions,
+    "[options.book]": BookOptions,
     "[mqtt]": config.MqttSection,
+    "[access]": AccessSection,
+    "[tls]": TlsSection,
     "[trace]": config.TraceSection,
     "[bounds]": config.Bounds,
 }
@@ -45,7 +51,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes", "repair", "sessions") if section == "[options]" else ()
+    tables = ("links", "overlay", "changes", "repair", "sessions", "book") if section == "[options]" else ()
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 

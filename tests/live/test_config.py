@@ -85,7 +85,7 @@ three = two + '[[broker]]\nname = "z"\n'
     [
         (
             "colour = 1",
-            "top level: unknown key 'colour'; allowed: bounds, broker, link, .*, options, standby, trace",
+            "top level: unknown key 'colour'; allowed: access, bounds, broker, link, .*, options, standby, tls, trace",
         ),
         ("[network]\nbrokrs = 2", "network: unknown key 'brokrs'; allowed: brokers, host, mqtt_base_port, seed, shape"),
         ('[network]\nshape = "ring"', "network.shape: .*'ring'; allowed: line, random, star"),
@@ -96,7 +96,10 @@ three = two + '[[broker]]\nname = "z"\n'
         ("[mqtt]\njson = true", "mqtt: unknown key 'json'; allowed: .*json_attributes"),
         ("[mqtt]\nqueue_bytes_max = -1", "mqtt.queue_bytes_max: Expected `int` >= 0"),
         ("[bounds]\nclient_stall_s_max = 0.0", "bounds.client_stall_s_max: Expected `float` > 0"),
-        ('[[broker]]\nname = "x"\nport = 1', r"broker\[0\]: unknown key 'port'; allowed: admin, listen, mqtt, name"),
+        (
+            '[[broker]]\nname = "x"\nport = 1',
+            r"broker\[0\]: unknown key 'port'; allowed: admin, listen, mqtt, mqtts, name",
+        ),
         ('[[broker]]\nname = ""', "broker: '' is no broker's name"),
         (two + '[[broker]]\nname = "x"', "broker: the name 'x' is given twice"),
         ('[[broker]]\nname = "x"\nmqtt = "1883"', "broker x: mqtt: '1883' is no HOST:PORT"),

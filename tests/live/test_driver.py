@@ -19,6 +19,7 @@ from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
 from reknit.mqtt.options import Output
+from reknit.mqtt.reasons import Reason
 from reknit.trace.passage import Passage, Seen, expand
 from reknit.trace.records import Kind, Record
 
@@ -50,8 +51,19 @@ class FakeDoor:
     calls: list[str] = field(default_factory=list)
     closing: bool = False
 
-    def opened(self, conn: int, now: float) -> None:
+    asking: bool = False
+    passwords: bool = False
+    nameless: list[bool] = field(default_factory=list)
+    """Of each connection, whether it needs no name."""
+    faults: list[Reason | None] = field(default_factory=list)
+
+    def allow(self, access: object) -> None:
+        """Nothing is forbidden here."""
+
+    def opened(self, conn: int, now: float, *, anonymous: bool, user: str, fault: Reason | None) -> None:
         self.calls.append(f"opened {conn}")
+        self.nameless.append(anonymous)
+        self.faults.append(fault)
 
     def received(self, conn: int, data: bytes, now: float) -> list[io.Command]:
         return [io.Publish("c", [Event("t")]) for _ in data]
@@ -78,9 +90,10 @@ class FakeDoor:
 
 
 class FakeTransport:
-    def __init__(self) -> None:
+    def __init__(self, peer: object = "somewhere") -> None:
         self.writes: list[bytes] = []
         self.ended = ""
+        self.peer = peer
 
     def write(self, data: bytes) -> None:
         self.writes.append(data)
@@ -94,8 +107,8 @@ class FakeTransport:
     def is_closing(self) -> bool:
         return bool(self.ended)
 
-    def get_extra_info(self, name: str) -> str | None:
-        return "somewhere" if name == "peername" else None
+    def get_extra_info(self, name: str) -> object:
+        return self.peer if name == "peername" else None
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -126,8 +139,8 @@ class Stage:
     door: FakeDoor
     driver: Driver
 
-    def client(self) -> tuple[ClientProtocol, FakeTransport]:
-        protocol, transport = ClientProtocol(self.driver), FakeTransport()
+    def client(self, peer: object = "somewhere") -> tuple[ClientProtocol, FakeTransport]:
+        protocol, transport = ClientProtocol(self.driver), FakeTransport(peer)
         protocol.connection_made(cast(asyncio.Transport, transport))
         return protocol, transport
 
@@ -233,6 +246,21 @@ def test_connections_beyond_the_bound_are_refused_and_counted() -> None:
     on_stage(play, bounds=Bounds(client_connections_max=1, link_connections_max=1))
 
 
+def test_the_door_is_told_of_one_too_many_from_an_address_until_another_has_gone() -> None:
+    async def play(stage: Stage) -> None:
+        first, _ = stage.client()
+        stage.client()
+        first.connection_lost(None)
+        stage.client()
+        assert stage.door.faults == [None, Reason.QUOTA_EXCEEDED, Reason.QUOTA_EXCEEDED]
+        for protocol in list(stage.driver.clients.values()):
+            protocol.connection_lost(None)
+        stage.client()
+        assert stage.door.faults[-1] is None
+
+    on_stage(play, bounds=Bounds(address_connections_max=1))
+
+
 def test_a_client_that_the_door_closes_is_heard_no_more() -> None:
     async def play(stage: Stage) -> None:
         client, transport = stage.client()
@@ -319,14 +347,25 @@ def test_records_leave_with_the_wall_clock() -> None:
     assert [record.time for record in sink.records] == [5001.5, 5002.5]
 
 
+def test_a_client_whose_address_cannot_be_told_needs_a_name() -> None:
+    """One that resets its connection at once has none on some loops, and what it had sent is still read."""
+
+    async def play(stage: Stage) -> None:
+        for peer in (("127.0.0.1", 5), ("::1", 5, 0, 0), ("10.0.0.1", 5), None, ""):
+            stage.client(peer)
+        assert stage.door.nameless == [True, True, False, False, False]
+
+    on_stage(play)
+
+
 def test_an_operator_hears_the_reply_to_his_own_request() -> None:
     async def play(stage: Stage) -> None:
         stage.broker.answers[io.AddLink] = [io.Reply(1, "a cycle: a - b - a"), io.Reply(99)]
         stage.broker.answers[io.RemoveLink] = [io.Reply(2)]
         stage.broker.answers[io.SwapLink] = [io.Reply(3, "", "b1.7")]
-        assert await stage.driver.add_link("b2", "127.0.0.1:1") == io.Reply(1, "a cycle: a - b - a")
-        assert await stage.driver.remove_link("b2") == io.Reply(2)
-        assert (await stage.driver.swap_link("b2", "b3", "whole")).change == "b1.7"
+        assert await stage.driver.operations.add_link("b2", "127.0.0.1:1") == io.Reply(1, "a cycle: a - b - a")
+        assert await stage.driver.operations.remove_link("b2") == io.Reply(2)
+        assert (await stage.driver.operations.swap_link("b2", "b3", "whole")).change == "b1.7"
         asked = [io.AddLink("b2", "127.0.0.1:1", 1), io.RemoveLink("b2", 2), io.SwapLink("b2", "b3", 3, "whole")]
         assert stage.broker.seen == asked
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
+from reknit.live.look import count
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 
 HASTY = BrokerOptions(links=LinkOptions(greeting_s_max=0.2))
@@ -62,7 +63,7 @@ def test_garbage_and_silence_end_the_connection_and_are_counted(
             assert counters.links_accepted == len(garbage) + 3
             assert counters.link_frames_refused >= 1
             assert counters.links_closed >= 12
-            assert b1.driver.count()["core"]["malformed_frames"] >= 10
+            assert count(b1.driver)["core"]["malformed_frames"] >= 10
             assert counters.failures == 0
             async with broker_running(plan("b2", {"b1": str(b1.listen)})) as b2:
                 await until(lambda: up(b1, "b2") and up(b2, "b1"))

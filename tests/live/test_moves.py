@@ -20,7 +20,7 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 async def _linked(b1: RunningBroker, b2: RunningBroker, until: Any) -> None:
-    assert (await b2.driver.add_link("b1", str(b1.listen))).error == ""
+    assert (await b2.driver.operations.add_link("b1", str(b1.listen))).error == ""
     await until(lambda: not b1.driver.waiting_for() and not b2.driver.waiting_for())
 
 
@@ -35,7 +35,7 @@ def test_a_client_reads_where_to_go_however_much_it_has_sent_meanwhile(
             reader, writer = await asyncio.open_connection(*b2.mqtt)
             writer.write(encode(Connect("ann"), V5_0))
             await until(lambda: "ann" in b2.driver.broker.table()["clients"])
-            draining = asyncio.create_task(b2.driver.operate(Drain))
+            draining = asyncio.create_task(b2.driver.operations.operate(Drain))
             while not reader.at_eof() and not b2.driver.moves.ended.is_set():
                 writer.write(encode(Publish("numbers", b"x" * 1000, qos=1, packet_id=7), V5_0))
                 await asyncio.sleep(0)
@@ -59,7 +59,7 @@ def test_the_python_client_follows_and_its_calls_only_take_longer(
             async with reknit.connect(*b2.mqtt) as client, client.subscribe("t/#", qos=1) as events:
                 sent = asyncio.create_task(_publish(client, 300))
                 await asyncio.sleep(0.02)
-                assert (await b2.driver.operate(Drain)).error == ""
+                assert (await b2.driver.operations.operate(Drain)).error == ""
                 async with client.subscribe("u/#") as others:  # asked for where it is now
                     await client.publish("u/1")
                     assert (await anext(others)).topic == "u/1"

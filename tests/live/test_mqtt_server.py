@@ -9,6 +9,7 @@ from typing import Any
 
 from reknit.client import connect
 from reknit.live.config import Bounds
+from reknit.live.look import count
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 
 CONNECT_5 = bytes.fromhex("10 13 0004 4d515454 05 02 003c 00 0006") + b"tester"
@@ -39,7 +40,7 @@ def test_garbage_ends_the_connection_and_is_counted(
         async with broker_running(plan()) as broker:
             await asyncio.gather(*(throw(broker, data) for data in garbage))
             await until(lambda: not broker.driver.clients)
-            counted = broker.driver.count()
+            counted = count(broker.driver)
             assert counted["shell"]["clients_accepted"] == len(garbage)
             assert counted["shell"]["failures"] == 0
             assert counted["mqtt"]["malformed"] + sum(counted["mqtt"]["refused"].values()) > 0

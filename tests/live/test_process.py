@@ -19,6 +19,7 @@ import pytest
 
 from reknit.live.address import Address, free_ports
 from reknit.live.errors import ConfigError
+from reknit.live.look import neighbours, waiting
 from reknit.live.process import BrokerPlan, broker_running
 
 HERE = "127.0.0.1"
@@ -138,13 +139,13 @@ def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, u
             begin = BrokerPlan("b1", anywhere, anywhere, state=state)
             async with broker_running(begin, first.append) as b1:
                 assert not state.exists()
-                assert (await b1.driver.add_link("b2", str(b2.listen))).error == ""
-                await until(lambda: b1.driver.neighbours().get("b2", {}).get("up", False))
+                assert (await b1.driver.operations.add_link("b2", str(b2.listen))).error == ""
+                await until(lambda: neighbours(b1.driver).get("b2", {}).get("up", False))
             again = BrokerPlan("b1", anywhere, anywhere, state=state, neighbours={"b3": ""})
             async with broker_running(again, second.append) as b1:
                 await until(lambda: "ready" in second)
-                assert list(b1.driver.neighbours()) == ["b2"]
-                assert (await b1.driver.remove_link("b2")).error == ""
+                assert list(neighbours(b1.driver)) == ["b2"]
+                assert (await b1.driver.operations.remove_link("b2")).error == ""
         assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": "", "leaves": False}
 
     asyncio.run(run())
@@ -161,7 +162,7 @@ def test_a_neighbour_that_is_not_there_is_waited_for_and_said_once(until: Any) -
     async def run() -> None:
         plan = BrokerPlan("b1", anywhere, anywhere, neighbours={"b0": f"{HERE}:1"})
         async with broker_running(plan, said.append) as b1:
-            await until(lambda: b1.driver.waiting()["b0"] == f"{HERE}:1: Connection refused")
+            await until(lambda: waiting(b1.driver)["b0"] == f"{HERE}:1: Connection refused")
             assert "waiting for b0" in said
             assert said.count(f"waiting for b0: {HERE}:1: Connection refused") == 1
 

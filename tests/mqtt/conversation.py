@@ -75,6 +75,8 @@ class Room:
             assert command.client in self.patterns
             for event in command.events:
                 self.publish(event)
+                if event.envelope is not None and event.envelope.retain:
+                    self.door.retain(event)
 
     def publish(self, event: Event) -> None:
         """Deliver an event, wherever it came from; the output waits for the next ``perform``."""

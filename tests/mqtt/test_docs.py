@@ -22,4 +22,4 @@ def test_the_example_prints_what_the_page_says() -> None:
 
 def test_every_bound_is_described_with_its_default() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE.split("\n## Bounds\n")[1], re.MULTILINE)
-    assert rows == [(field.name, str(field.default)) for field in dataclasses.fields(DoorOptions)]
+    assert rows == [(field.name, str(field.default) or '""') for field in dataclasses.fields(DoorOptions)]

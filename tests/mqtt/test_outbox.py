@@ -26,7 +26,7 @@ def to_all(event: Event, sessions: list[Session]) -> Deliver:
 
 def test_all_plain_receivers_of_one_version_share_the_very_same_bytes() -> None:
     sessions = [subscribed(conn, V3_1_1 if conn < 3 else V5_0) for conn in range(6)]
-    outbox = Outbox(DoorCounters(), {session.client: session for session in sessions})
+    outbox = Outbox(DoorCounters(), {session.client: session for session in sessions}, 0.0)
     outbox.deliver(to_all(Event("t", b"x"), sessions), 0.0)
     wires = [session.connection.out[0] for session in sessions if session.connection is not None]
     assert len({id(wire) for wire in wires[:3]}) == len({id(wire) for wire in wires[3:]}) == 1
@@ -35,7 +35,7 @@ def test_all_plain_receivers_of_one_version_share_the_very_same_bytes() -> None:
 
 def test_output_comes_once_for_each_connection_in_the_order_of_touching() -> None:
     counters = DoorCounters()
-    outbox = Outbox(counters, {})
+    outbox = Outbox(counters, {}, 0.0)
     connections = [Connection(conn, Parser(), 0.0, V5_0) for conn in range(3)]
     for conn in (2, 0, 2):
         assert outbox.send(connections[conn], Pingresp())
@@ -48,7 +48,7 @@ def test_output_comes_once_for_each_connection_in_the_order_of_touching() -> Non
 
 
 def test_nothing_is_written_behind_a_close() -> None:
-    outbox = Outbox(DoorCounters(), {})
+    outbox = Outbox(DoorCounters(), {}, 0.0)
     connection = Connection(1, Parser(), 0.0, V5_0)
     outbox.close(connection)
     outbox.write(connection, b"late")

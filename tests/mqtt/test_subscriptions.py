@@ -46,7 +46,7 @@ def test_the_core_is_told_exactly_what_is_held(steps: list[tuple[bool, str, str,
 def test_a_request_is_read_with_its_options() -> None:
     properties: Properties = ((PropertyId.SUBSCRIPTION_ID, 9), *with_selector("n>1"))
     read = read_request(Request("a/+", 2, True), properties, DoorOptions())
-    assert read == Subscription("a/+", Pattern.parse("a/+", "n > 1"), 1, True, 9)
+    assert read == Subscription("a/+", Pattern.parse("a/+", "n > 1"), 2, True, 9)
 
 
 def test_bounds_of_a_filter() -> None:

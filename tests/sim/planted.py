@@ -38,6 +38,7 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.transit import Transit
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
@@ -96,17 +97,17 @@ def _name(function: Plant) -> str:
 
 @plant
 def skip_the_guard_against_copies(patch: Patch) -> None:
-    def take(self: Broker, event: Any, arrived: Arrived) -> None:
+    def take(self: Transit, event: Any, arrived: Arrived) -> None:
         self._dispatch(event, arrived.peer, arrived.skip, arrived.custody)
 
-    patch.setattr(Broker, "_take", take)
+    patch.setattr(Transit, "take", take)
 
 
 @plant
 def forward_to_the_sender(patch: Patch) -> None:
-    original = Broker._dispatch
+    original = Transit._dispatch
     patch.setattr(
-        Broker, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
+        Transit, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
     )
 
 
@@ -116,7 +117,7 @@ def reuse_ids_after_a_restart(patch: Patch) -> None:
 
     def init(self: Broker, name: str, incarnation: int, *rest: Any, **named: Any) -> None:
         original(self, name, incarnation, *rest, **named)
-        self.source = name
+        self.source = self.transit.source = name
 
     patch.setattr(Broker, "__init__", init)
 
@@ -393,14 +394,14 @@ def keep_the_routes_of_a_link_that_was_left(patch: Patch) -> None:
 
 @plant
 def route_before_the_tables_are_known(patch: Patch) -> None:
-    original = Broker._take
+    original = Transit.take
 
-    def take(self: Broker, event: Any, arrived: Arrived) -> None:
+    def take(self: Transit, event: Any, arrived: Arrived) -> None:
         self.gate.open, shut = True, self.gate.open
         original(self, event, arrived)
         self.gate.open = shut
 
-    patch.setattr(Broker, "_take", take)
+    patch.setattr(Transit, "take", take)
 
 
 @plant
@@ -413,18 +414,18 @@ def speak_before_having_listened(patch: Patch) -> None:
 def reach_a_bound_and_go_on(patch: Patch) -> None:
     """It says that an event was dropped at the gate, and keeps it: the bound is none."""
 
-    def hold(self: Broker, event: Any, arrived: Arrived | None, custody: Custody) -> None:
+    def hold(self: Transit, event: Any, arrived: Arrived | None, custody: Custody) -> None:
         if len(self._held) >= 2:
             self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
         custody.pending += 1
         self._held.append((event, arrived, custody))
 
-    patch.setattr(Broker, "_hold", hold)
+    patch.setattr(Transit, "_hold", hold)
 
 
 @plant
 def drop_what_waited_at_the_gate(patch: Patch) -> None:
-    patch.setattr(Broker, "_release_held", lambda self: self._held.clear())
+    patch.setattr(Transit, "release_held", lambda self: self._held.clear())
 
 
 # --- a link is swapped

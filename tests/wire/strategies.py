@@ -148,6 +148,8 @@ MESSAGES: list[wire.Message] = [
     wire.Taken("ann", 1),
     wire.Told("ann", 1),
     wire.Withdraw("ann", 1),
+    wire.Lines([wire.Line("kind", "name", b"value", 2**41, "b1.1")]),
+    wire.Digests([0, 2**64 - 1]),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),

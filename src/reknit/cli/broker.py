@@ -31,6 +31,9 @@ def broker(
     name: Annotated[str, typer.Option(help="What its neighbours call it.  [required]")] = "",
     mqtt: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect.  [required]")] = "",
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where other brokers connect.  [required]")] = "",
+    mqtts: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect in TLS; see [tls].")] = "",
+    ws: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect through WebSocket.")] = "",
+    wss: Annotated[str, typer.Option(metavar="HOST:PORT", help="The same in TLS.")] = "",
     admin: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where operators ask, over HTTP.")] = "",
     link: Annotated[list[str], typer.Option(metavar="NAME=HOST:PORT", help="A neighbour to dial.")] = [],  # noqa: B006
     expect: Annotated[list[str], typer.Option(metavar="NAME", help="A neighbour that dials us.")] = [],  # noqa: B006
@@ -58,10 +61,11 @@ def broker(
     from reknit.live.address import parse_address
     from reknit.live.config import BrokerFile, check_name, read_broker_file
     from reknit.live.network import EXIT_DRAINED
-    from reknit.live.process import BrokerPlan, run_broker
+    from reknit.live.process import DOORS, BrokerPlan, run_broker
 
     file = read_broker_file(config) if config else BrokerFile()
     given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin, "state": str(state) if state else ""}
+    given |= {"mqtts": mqtts, "ws": ws, "wss": wss}
     section = msgspec.structs.replace(file.broker, **{key: value for key, value in given.items() if value})
     _refuse_missing(section)
     plan = BrokerPlan(
@@ -69,6 +73,7 @@ def broker(
         mqtt=parse_address(section.mqtt, "--mqtt"),
         listen=parse_address(section.listen, "--listen"),
         admin=parse_address(section.admin, "--admin") if section.admin else None,
+        doors={key: parse_address(at, f"--{key}") for key in DOORS if (at := getattr(section, key))},
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
         settings=_settings(file, settings, trace),
         state=Path(section.state) if section.state else None,
@@ -193,14 +198,10 @@ def _neighbours(own: str, neighbours: dict[str, str]) -> dict[str, str]:
 def _settings(file: BrokerFile, text: str, trace: str) -> Settings:
     import msgspec
 
-    from reknit.live.config import Settings, TraceSection, parse_settings, with_standby
+    from reknit.live.config import TraceSection, parse_settings, with_standby
 
-    options = with_standby(file.options, file.standby)
-    chosen = (
-        parse_settings(text)
-        if text
-        else Settings(options=options, mqtt=file.mqtt, trace=file.trace, bounds=file.bounds)
-    )
+    own = msgspec.structs.replace(file.settings, options=with_standby(file.options, file.standby))
+    chosen = parse_settings(text) if text else own
     return msgspec.structs.replace(chosen, trace=TraceSection(directory=trace)) if trace else chosen
 
 

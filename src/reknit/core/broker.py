@@ -4,7 +4,7 @@
 broker wants. There is no other way in, and no way out but the effects: no clock, no socket, no chance that was not
 given. The same object runs in the simulator and live.
 
-Owns: the order in which the layers see an input, event ids, and the guard against copies. Must not know: the shell.
+Owns: the order in which the layers see an input. Must not know: the shell, or the way of an event (see ``transit``).
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from reknit.core.book.book import Book
+from reknit.core.book.retained import RetainedLines
 from reknit.core.io import (
     Accepted,
     AddLink,
-    Deliver,
     DialFailed,
     Dialled,
     Drain,
@@ -30,13 +31,13 @@ from reknit.core.io import (
     RemoveLink,
     SwapLink,
 )
-from reknit.core.links.custody import Custody
 from reknit.core.links.link import settle
 from reknit.core.links.links import LinkEvent, Links
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import (
     Arrived,
     Bypassed,
+    Established,
     Left,
     Linked,
     Merged,
@@ -59,17 +60,23 @@ from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.sessions.sessions import Sessions
-from reknit.core.turn import Turn
+from reknit.core.transit import Transit
+from reknit.core.turn import Turn, earliest
 from reknit.core.view import view
-from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import ChangeMessage, Events, Message, Moving, RepairMessage, Snapshot, Unsub
+from reknit.wire.messages import (
+    ChangeMessage,
+    Digests,
+    Events,
+    Lines,
+    Message,
+    Moving,
+    RepairMessage,
+    Snapshot,
+    Unsub,
+)
 
 __all__ = ["Broker", "BrokerOptions"]
-
-
-_NOBODY = Custody(None, 0, [])
-"""For events that no neighbour can take over and nobody watches: there is nothing to count."""
 
 
 class Broker:
@@ -115,19 +122,20 @@ class Broker:
         expected = [name for name in (*founded, *wanted) if name not in hidden]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
-        self._seen: dict[str, int] = {}  # by source: its last event that came by
-        parts = (self.turn, self.overlay, self.routing, self._clients, self._seen, self.source)
+        seen: dict[str, int] = {}  # by source: its last event that came by
+        parts = (self.turn, self.overlay, self.routing, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
-        self._held: list[tuple[Event, Arrived | None, Custody]] = []
-        self.unrouted = 0  # events that may not have got where they were wanted; see the gate
-        self._seq = 0
+        self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
+        self.retained = RetainedLines(self.turn, self.book)
+        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained)
+        self.transit = Transit(self.turn, *layers, self.source, seen, options)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
-            Publish: self._on_publish,
+            Publish: self.transit.publish,
             Due: self._on_due,
             **self.sessions.inputs(),
-            Accepted: lambda each: self.links.accepted(each.conn),
+            Accepted: lambda each: self.links.accepted(each.conn, each.names),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
             DialFailed: lambda each: self._on_link_events(self.links.dial_failed(each.peer, each.reason)),
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
@@ -159,15 +167,13 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        at = self.links.deadline()
-        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions)):
-            if other is not None and (at is None or other < at):
-                at = other
-        return at
+        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book)
+        return earliest(*[each.deadline() for each in parts])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
         self.turn.tell(Kind.STARTED, detail=self.source)
+        self.book.epoch_s = self.links.incarnation / 1000 - self.turn.now
         self.gate.start(self.turn.now)
         self._on_overlay_events(self.overlay.tables_known(self.gate.open))
         self.overlay.found(founded)
@@ -179,7 +185,7 @@ class Broker:
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
-        self.replacing.end_of_turn()
+        self._on_overlay_events(self.replacing.end_of_turn())
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
@@ -199,86 +205,6 @@ class Broker:
             custody.pending -= 1
             if custody.pending == 0:
                 settle(custody, self.turn)
-
-    # --- clients
-
-    def _on_publish(self, each: Publish) -> None:
-        if self.links.of or self.turn.observing or not self.gate.open:
-            custody = Custody(None, 0, list(each.events) if self.turn.observing else [])
-            self.turn.custodies.append(custody)
-            if self.turn.observing:
-                self.turn.published(each.client, custody.events)
-        else:
-            custody = _NOBODY
-        for event in each.events:
-            event.source = self.source
-            event.seq = self._seq = self._seq + 1
-            if self.gate.open:
-                self._dispatch(event, "", (), custody)
-            else:
-                self._hold(event, None, custody)
-
-    # --- events
-
-    def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
-        """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
-        route = self.routing.route(event)
-        matches = route.matches
-        if matches and self.sessions.busy:
-            matches = self.sessions.sift(event, sender, matches)
-        if matches:
-            self.turn.effects.append(Deliver(event, matches))
-        for neighbour in route.neighbours:
-            if neighbour not in skip:
-                self.overlay.forward(event, neighbour, sender, custody)
-        if self.gate.late:
-            self._see_unrouted(event, sender)
-
-    def _see_unrouted(self, event: Event, sender: str) -> None:
-        """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
-        for neighbour in self.gate.late:
-            if neighbour != sender:
-                self.unrouted += 1
-                self.turn.see(Kind.DROPPED, peer=neighbour, event=event, detail="its table is not known")
-
-    def _take(self, event: Event, arrived: Arrived) -> None:
-        """An event from a neighbour. Links are FIFO and the overlay is a tree, so a source's numbers only rise."""
-        if not self.gate.open:
-            self._hold(event, arrived, arrived.custody)
-            return
-        peer, custody = arrived.peer, arrived.custody
-        if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
-            self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-            for neighbour in arrived.relay:
-                if neighbour in self.routing.route(event).neighbours:
-                    self.overlay.forward(event, neighbour, peer, custody)
-            return
-        if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
-            del self._seen[next(iter(self._seen))]
-        self._seen[event.source] = event.seq
-        self._dispatch(event, peer, arrived.skip, custody)
-
-    def _hold(self, event: Event, arrived: Arrived | None, custody: Custody) -> None:
-        """``arrived``: None for an event that was published here."""
-        if len(self._held) >= self.options.held_events_max:
-            self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
-            return
-        custody.pending += 1
-        self._held.append((event, arrived, custody))
-
-    def _release_held(self) -> None:
-        """The gate has opened: events that waited go on.
-
-        In the order in which they came, but those of one source in the order of their numbers: where a link has moved,
-        what was kept for us comes on the old way and on the new one.
-        """
-        held, self._held = self._held, []
-        for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
-            self.turn.custodies.append(custody)  # takes over the hold that the queue had
-            if arrived is not None:
-                self._take(event, arrived)
-            else:
-                self._dispatch(event, "", (), custody)
 
     # --- neighbours
 
@@ -300,6 +226,7 @@ class Broker:
                     self.replacing.met(peer)
                     self.routing.begin_session(peer)
                     self._tell(peer)
+                    self.book.compare(peer)
                 case TurnedDown(peer=peer):
                     self._heard(peer)
                 case Replayed(peer=peer):
@@ -330,6 +257,8 @@ class Broker:
                 self.routing.resume(peer)
             case Tell(peer=peer):
                 self._tell(peer)
+            case Established(peer=peer):
+                self.book.compare(peer)
             case Bypassed(gone=gone, by=by):
                 if gone in self.gate.missing:
                     self.gate.stands_in(by, gone)
@@ -341,6 +270,7 @@ class Broker:
                 self.gate.stands_in(new, old)
                 self._heard(old)
                 self._tell(new) if tell else self.routing.resume(new)
+                self.book.compare(new)
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
@@ -350,14 +280,17 @@ class Broker:
                 self._heard(gone)
             case Split(old=old, new=new, behind_old=behind_old, behind_new=behind_new):
                 self.routing.split(old, new, behind_old, behind_new)
+                self.book.compare(new)
 
     def _on_message(self, message: Message, arrived: Arrived) -> None:
         peer = arrived.peer
         if isinstance(message, Events):
             for event in message.events:
-                self._take(event, arrived)
+                self.transit.take(event, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
+        elif isinstance(message, Lines | Digests):
+            self.retained.news(self.book.receive(peer, message))
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -413,8 +346,7 @@ class Broker:
                 del self._untold[peer]
                 self.routing.tell(peer)
         if self.gate.open:
-            if self._held:
-                self._release_held()
+            self.transit.release_held()
             self._on_overlay_events(self.overlay.tables_known(True))
 
     def _send(self, neighbour: str, message: Message) -> None:
@@ -429,6 +361,7 @@ class Broker:
         self._on_overlay_events(self.overlay.due())
         self._on_overlay_events(self.replacing.due())
         self.links.due()
+        self.book.due()
 
     # --- looking in
 
@@ -439,6 +372,6 @@ class Broker:
             "routing": self.options.routing,
             "covering": self.options.covering,
             "clients": sorted(self._clients),
-            "unrouted": self.unrouted,
+            "unrouted": self.transit.unrouted,
             **view(self.gate, self.overlay, self.routing.table),
         }

@@ -53,6 +53,7 @@ __all__ = [
     "Replace",
     "Reply",
     "Reserve",
+    "Retain",
     "Send",
     "StopDrain",
     "Subscribe",
@@ -66,9 +67,13 @@ __all__ = [
 
 
 class Accepted(msgspec.Struct, frozen=True, gc=False):
-    """Another broker has opened connection ``conn`` to us; who it is, its first frame says."""
+    """Another broker has opened connection ``conn`` to us; who it is, its first frame says.
+
+    ``names``: as whom it may say that it comes, by its certificate; None where it needs none.
+    """
 
     conn: int
+    names: tuple[str, ...] | None = None
 
 
 class Dialled(msgspec.Struct, frozen=True, gc=False):
@@ -298,6 +303,12 @@ class Remember(msgspec.Struct, frozen=True, gc=False):
     """It was drained, and is to leave its neighbours, if it still has one, and end."""
 
 
+class Retain(msgspec.Struct, frozen=True, gc=False):
+    """Keep this event for those who subscribe to its topic later; if its payload is empty, forget what was kept."""
+
+    event: Event
+
+
 # --- effects: sessions that move
 
 
@@ -359,6 +370,7 @@ Effect: TypeAlias = (
     | Deliver
     | Observe
     | Reply
+    | Retain
     | Export
     | Thaw
     | Redirect

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from reknit.core.book.options import BookOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.routing.strategies import RoutingName
@@ -40,3 +41,4 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: ChangeOptions = ChangeOptions()
     repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()
+    book: BookOptions = BookOptions()

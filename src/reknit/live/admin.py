@@ -22,10 +22,12 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from reknit.core.io import Drain, Replace, Reply, StopDrain
 from reknit.core.view import changes
+from reknit.live import look
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
 from reknit.live.driver import Counters, Driver
 from reknit.live.errors import ConfigError
+from reknit.live.metrics import CONTENT_TYPE, Metrics
 from reknit.wire.codec import PATH_BROKERS_MAX
 
 __all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
@@ -101,10 +103,12 @@ def admin_app(driver: Driver, about: About) -> Starlette:
             Route("/topology", admin.topology),
             Route("/table", admin.table),
             Route("/counters", admin.counters),
+            Route("/metrics", admin.metrics),
             Route("/links", admin.add_link, methods=["POST"]),
             Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
             Route("/changes", admin.changes, methods=["GET"]),
             Route("/changes", admin.change, methods=["POST"]),
+            Route("/access", admin.reload, methods=["POST"]),
             Route("/drain", admin.progress, methods=["GET"]),
             Route("/drain", admin.drain, methods=["POST"]),
             Route("/drain", admin.stop_drain, methods=["DELETE"]),
@@ -118,11 +122,13 @@ PATHS = {
     "GET /topology": "who it is, its addresses, its neighbours and what went wrong with them last",
     "GET /table": "its routing table and its clients",
     "GET /counters": "what it has counted",
+    "GET /metrics": "the same for Prometheus",
     "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
     "DELETE /links/NAME": "leave this neighbour",
     "GET /changes": "the changes of the tree that it takes or took part in",
     "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; or: {"kind": "replace", '
     '"strategy": NAME, "head": [NAME, ...], "tail": [NAME, ...], "address": HOST:PORT}; 409 and the reason if refused',
+    "POST /access": "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
     "GET /drain": "how far its drain has come",
     "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
     "DELETE /drain": "stop that: it stays, with the sessions that have not moved",
@@ -133,6 +139,7 @@ class _Admin:
     def __init__(self, driver: Driver, about: About) -> None:
         self._driver = driver
         self._about = about
+        self._metrics = Metrics(driver)
         self._draining: asyncio.Task[Reply] | None = None
 
     async def paths(self, request: Request) -> Response:
@@ -149,13 +156,16 @@ class _Admin:
 
     async def topology(self, request: Request) -> Response:
         about, driver = msgspec.to_builtins(self._about), self._driver
-        return Json({**about, "neighbours": driver.neighbours(), "waiting_for": driver.waiting()})
+        return Json({**about, "neighbours": look.neighbours(driver), "waiting_for": look.waiting(driver)})
 
     async def table(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.table(), "changes": self._changes()})
 
     async def counters(self, request: Request) -> Response:
-        return Json(self._driver.count())
+        return Json(look.count(self._driver))
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
     async def add_link(self, request: Request) -> Response:
         try:
@@ -164,10 +174,17 @@ class _Admin:
             parse_address(wanted.address)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
-        return await self._answer(self._driver.add_link(wanted.peer, wanted.address))
+        return await self._answer(self._driver.operations.add_link(wanted.peer, wanted.address))
 
     async def remove_link(self, request: Request) -> Response:
-        return await self._answer(self._driver.remove_link(request.path_params["peer"]))
+        return await self._answer(self._driver.operations.remove_link(request.path_params["peer"]))
+
+    async def reload(self, request: Request) -> Response:
+        try:
+            self._driver.reload()
+        except ConfigError as error:
+            return Json({"error": f"{error}; the old ones hold"}, status_code=409)
+        return Json({"done": True})
 
     async def progress(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._driver.broker.sessions.progress()})
@@ -180,7 +197,9 @@ class _Admin:
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         if self._draining is None or self._draining.done():
-            self._draining = asyncio.create_task(self._driver.operate(lambda request: Drain(request, wanted.of)))
+            self._draining = asyncio.create_task(
+                self._driver.operations.operate(lambda request: Drain(request, wanted.of))
+            )
             self._draining.add_done_callback(_ignore)
         await asyncio.wait([self._draining], timeout=DRAIN_S_MAX)
         if self._draining.done() and not self._draining.exception() and (refusal := self._draining.result().error):
@@ -188,7 +207,7 @@ class _Admin:
         return Json({"name": self._about.name, **self._driver.broker.sessions.progress()}, status_code=202)
 
     async def stop_drain(self, request: Request) -> Response:
-        return await self._answer(self._driver.operate(StopDrain))
+        return await self._answer(self._driver.operations.operate(StopDrain))
 
     async def changes(self, request: Request) -> Response:
         return Json({"name": self._about.name, **self._changes()})
@@ -200,9 +219,9 @@ class _Admin:
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         if isinstance(wanted, SwapRequest):
-            return await self._answer(self._driver.swap_link(wanted.middle, wanted.goal, wanted.of))
+            return await self._answer(self._driver.operations.swap_link(wanted.middle, wanted.goal, wanted.of))
         path = (wanted.strategy, wanted.head, wanted.tail, wanted.address)
-        return await self._answer(self._driver.operate(lambda request: Replace(*path, request, wanted.of)))
+        return await self._answer(self._driver.operations.operate(lambda request: Replace(*path, request, wanted.of)))
 
     def _changes(self) -> dict[str, Any]:
         """Those that this broker takes or took part in, with their times in seconds since 1970."""

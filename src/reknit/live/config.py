@@ -26,6 +26,8 @@ from reknit.core.broker import BrokerOptions
 from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
+from reknit.live.guard import AccessSection
+from reknit.live.tls import TlsSection
 from reknit.mqtt.options import DoorOptions
 
 __all__ = [
@@ -64,10 +66,10 @@ if TYPE_CHECKING:
     MqttSection = DoorOptions
 else:
     # The door's own options, key by key, so that there is one list of them; as a struct, so that others are refused.
-    _AT_LEAST_0 = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)]}
+    _KINDS = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)], bool: bool, str: str}
     MqttSection = msgspec.defstruct(
         "MqttSection",
-        [(each.name, _AT_LEAST_0.get(type(each.default), bool), each.default) for each in fields(DoorOptions)],
+        [(each.name, _KINDS[type(each.default)], each.default) for each in fields(DoorOptions)],
         frozen=True,
         forbid_unknown_fields=True,
     )
@@ -88,6 +90,10 @@ class Bounds(Struct, forbid_unknown_fields=True, frozen=True):
     """``[bounds]``: what the shell allows its sockets. Reaching one is counted."""
 
     client_connections_max: PositiveInt = 10_000
+    address_connections_max: PositiveInt = 5_000
+    """Connections of clients from one address; a CONNECT beyond that is refused with 0x97."""
+    address_connections_per_s_max: Annotated[float, Meta(gt=0)] = 500.0
+    """New ones from one address, in the long run; a CONNECT beyond that is refused with 0x9F."""
     client_buffer_bytes_max: PositiveInt = 16 << 20
     """Unsent bytes for one client; beyond that QoS 0 is dropped for it and QoS 1 waits, until it has read most."""
     client_stall_s_max: Annotated[float, Meta(gt=0)] = 10.0
@@ -102,8 +108,15 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     options: BrokerOptions = msgspec.field(default_factory=BrokerOptions)
     mqtt: MqttSection = MqttSection()
+    access: AccessSection = AccessSection()
+    tls: TlsSection = TlsSection()
     trace: TraceSection = TraceSection()
     bounds: Bounds = Bounds()
+
+    @property
+    def settings(self) -> Settings:
+        """These alone, of a file that says more."""
+        return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
 
 
 class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -111,6 +124,12 @@ class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     name: str = ""
     mqtt: str = ""
+    mqtts: str = ""
+    """The same in TLS; see ``[tls]``."""
+    ws: str = ""
+    """The same through WebSocket, subprotocol ``mqtt``."""
+    wss: str = ""
+    """The same in TLS."""
     listen: str = ""
     admin: str = ""
 

@@ -17,14 +17,13 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from reknit.core.io import (
     Accepted,
-    AddLink,
     Close,
     Deliver,
     Dial,
@@ -37,23 +36,28 @@ from reknit.core.io import (
     Observe,
     Received,
     Remember,
-    RemoveLink,
     Reply,
+    Retain,
     Send,
-    SwapLink,
 )
+from reknit.live import look
 from reknit.live.config import Bounds
+from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
+from reknit.live.guard import AccessSection, Guard
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.live.operations import Operations
+from reknit.live.tls import LinkTls
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
     from reknit.mqtt.door import Door
+    from reknit.mqtt.session import Question
 
 __all__ = ["Counters", "Driver", "RecordSink"]
 
@@ -63,8 +67,6 @@ LOOK_S = 0.005
 """How long after a turn its new deadlines are looked for: once for all turns of that time, not once for each."""
 STOP_S_MAX = 2.0
 """How long the end waits for connections that close; each of them gives up sooner by itself."""
-REPLY_S_MAX = 30.0
-"""How long an operator's command may take before its caller is told that the outcome is open."""
 
 _log = logging.getLogger("reknit.live")
 
@@ -101,6 +103,8 @@ class Counters(msgspec.Struct):
     """Exceptions that nothing else had handled: each one is a bug, and is logged."""
     memory_failures: int = 0
     """Times that the neighbours could not be written down."""
+    websocket_garbage: int = 0
+    """Connections that were no WebSocket, or of another subprotocol than ``mqtt``."""
     admin_garbage: int = 0
     """Requests at the operators' door that were no HTTP."""
     turns: int = 0
@@ -119,6 +123,8 @@ class Driver:
         trace: RecordSink | None = None,
         journal: Journal | None = None,
         memory: Callable[[Remember], None] | None = None,
+        guard: Guard | None = None,
+        link_tls: LinkTls | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -127,20 +133,23 @@ class Driver:
         self.door = door
         self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
+        self.guard = guard or Guard(AccessSection())
+        self.link_tls = link_tls
+        self.crowd = Crowd(self.bounds.address_connections_max, self.bounds.address_connections_per_s_max)
+        self.admit()
         self.counters = Counters()
         self.loop = asyncio.get_running_loop()
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
-        self._trace = trace
+        self.operations = Operations(self._turn)
+        self.trace = trace
         self._memory = memory
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
         self._conns = itertools.count(1)
-        self._requests = itertools.count(1)
-        self._replies: dict[int, asyncio.Future[Reply]] = {}
-        self._dials: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
         self._closing: dict[int, str] = {}
         self._alarm: asyncio.TimerHandle | None = None
@@ -162,7 +171,7 @@ class Driver:
         for timer in (self._alarm, self._look):
             if timer is not None:
                 timer.cancel()
-        for task in list(self._dials):
+        for task in list(self._tasks):
             task.cancel()
         protocols: list[LinkProtocol | ClientProtocol] = [*self.links.values(), *self.clients.values()]
         self.links.clear()
@@ -171,8 +180,9 @@ class Driver:
             protocol.close()
         if protocols:
             await asyncio.wait([protocol.ended for protocol in protocols], timeout=STOP_S_MAX)
-        if self._trace is not None:
-            self._trace.close()
+        self.guard.close()
+        if self.trace is not None:
+            self.trace.close()
 
     # --- clients
 
@@ -184,7 +194,8 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        self.door.opened(client.conn, now)
+        nameless, fault = self.guard.lets_in_nameless(client.host), self.crowd.came(client.host, now)
+        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, fault=fault)
         self._finish()
         return not client.transport.is_closing()
 
@@ -198,11 +209,37 @@ class Driver:
                     door.deliver(effect, now)
                 else:
                     self._perform((effect,), now)
+        if door.asking:
+            for question in door.questions():
+                self._later(self._check(question))
+        self._finish()
+
+    async def _check(self, question: Question) -> None:
+        """Passwords take their time, and nobody waits for them but those who gave them."""
+        good = await self.guard.check(question.user, question.password)
+        now = self._clock()
+        for command in self.door.answered(question.conn, good, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
+
+    def admit(self) -> None:
+        """Let what the guard has read hold from now on."""
+        self.door.passwords = self.guard.knows_passwords
+        self.door.allow(self.guard.access)
+
+    def reload(self) -> None:
+        """Read the guard's files again; ``ConfigError`` if they are bad, and the old ones hold."""
+        self.guard.reload()
+        self.admit()
+        now = self._clock()
+        for command in self.door.turn_out(self.guard.knows, now):
+            self._perform(self.broker.handle(command, now), now)
         self._finish()
 
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:
             return
+        self.crowd.went(client.host)
         try:
             now = self._clock()
             for command in self.door.closed(client.conn, now):
@@ -231,7 +268,7 @@ class Driver:
             self._turn(Dialled(link.peer, link.conn))
         else:
             self.counters.links_accepted += 1
-            self._turn(Accepted(link.conn))
+            self._turn(Accepted(link.conn, link.names))
         return link.conn in self.links
 
     def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
@@ -248,70 +285,18 @@ class Driver:
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:
+            if link.peer and not link.known:
+                self.journal.unreachable(link.peer, reason)
             self._turn(Lost(link.conn, reason))
-
-    # --- operators
-
-    async def add_link(self, peer: str, address: str) -> Reply:
-        """Join two trees; the reply says why it was refused, if it was."""
-        return await self.operate(lambda request: AddLink(peer, address, request))
-
-    async def remove_link(self, peer: str) -> Reply:
-        return await self.operate(lambda request: RemoveLink(peer, request))
-
-    async def swap_link(self, middle: str, goal: str, of: str = "") -> Reply:
-        """Turn the link to ``middle`` into one to ``goal``; the reply names the change."""
-        return await self.operate(lambda request: SwapLink(middle, goal, request, of))
-
-    async def operate(self, command: Callable[[int], Input]) -> Reply:
-        """Feed a command and wait for its reply; ``TimeoutError`` if none comes."""
-        request = next(self._requests)
-        reply: asyncio.Future[Reply] = self.loop.create_future()
-        self._replies[request] = reply
-        try:
-            self._turn(command(request))
-            return await asyncio.wait_for(reply, REPLY_S_MAX)
-        finally:
-            del self._replies[request]
 
     # --- looking in
 
     def waiting_for(self) -> list[str]:
-        """The neighbours without which this broker is not ready. Asked often, so it looks at no table."""
-        broker = self.broker
-        down = [name for name, link in broker.links.of.items() if not link.greeted]
-        wanted = [each.peer for each in broker.overlay.joins.wanted.values() if not each.refused]
-        return sorted({*down, *wanted, *broker.gate.missing})
-
-    def neighbours(self) -> dict[str, dict[str, Any]]:
-        """Each neighbour in the tree, how its link is, and what went wrong with it last."""
-        tree = self.broker.overlay.neighbours()
-        return {
-            name: {"up": link.greeted, "outbox_bytes": link.outbox_bytes, "last": self._last(name)}
-            for name, link in sorted(self.broker.links.of.items())
-            if name in tree
-        }
-
-    def waiting(self) -> dict[str, str]:
-        """Those that this broker is to be linked with and is not, and what went wrong with each last."""
-        refused = [each.peer for each in self.broker.overlay.joins.wanted.values() if each.refused]
-        return {name: self._last(name) for name in sorted({*self.waiting_for(), *refused})}
-
-    def _last(self, name: str) -> str:
-        seen = self.journal.neighbours.get(name)
-        return seen.last if seen is not None else ""
+        """The neighbours without which this broker is not ready."""
+        return look.waiting_for(self)
 
     def count(self) -> dict[str, Any]:
-        """All counters, by who counts."""
-        counted = {
-            "shell": {**msgspec.to_builtins(self.counters), "clients": len(self.clients), "links": len(self.links)},
-            "mqtt": msgspec.to_builtins(self.door.counters),
-            "core": {"malformed_frames": self.broker.links.malformed, "unrouted": self.broker.unrouted},
-            "neighbours": msgspec.to_builtins(self.journal.neighbours),
-        }
-        if self._trace is not None:
-            counted["trace"] = {"written": self._trace.written, "dropped": self._trace.dropped}
-        return counted
+        return look.count(self)
 
     # --- a turn
 
@@ -347,7 +332,9 @@ class Driver:
             case Dial(peer, address):
                 self._dial(peer, address)
             case Reply():
-                self._reply(effect)
+                self.operations.replied(effect)
+            case Retain(event):
+                self.door.retain(event)
             case Remember():
                 self._remember(effect)
             case _:
@@ -395,8 +382,8 @@ class Driver:
             if isinstance(each, Record) and each.kind in NEWS:
                 self.journal.note(each)
             each.time += self.wall_offset
-        if self._trace is not None:
-            self._trace.append(seen)
+        if self.trace is not None:
+            self.trace.append(seen)
 
     def _remember(self, effect: Remember) -> None:
         if self._memory is None:
@@ -407,15 +394,13 @@ class Driver:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")
 
-    def _reply(self, effect: Reply) -> None:
-        reply = self._replies.get(effect.request)
-        if reply is not None and not reply.done():
-            reply.set_result(effect)
-
     def _dial(self, peer: str, address: str) -> None:
-        task = self.loop.create_task(self._dialling(peer, address))
-        self._dials.add(task)
-        task.add_done_callback(self._dials.discard)
+        self._later(self._dialling(peer, address))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _dialling(self, peer: str, address: str) -> None:
         if reason := await dial(self, peer, address):

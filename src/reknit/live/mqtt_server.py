@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from reknit.live.outlet import CLOSE_S_MAX, Outlet
+from reknit.live.tls import certified_user
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
@@ -30,7 +31,9 @@ class ClientProtocol(asyncio.Protocol):
         self.transport: asyncio.Transport
         self.write: Callable[[bytes], None]
         self.ended: asyncio.Future[None] = driver.loop.create_future()
-        self.remote = ""
+        self.remote = self.host = ""
+        self.user = ""
+        """Whom its certificate names."""
         self._driver = driver
         self._open = False
         self.lingers = False
@@ -40,7 +43,9 @@ class ClientProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
         self.write = Outlet(self.transport).write
-        self.remote = str(transport.get_extra_info("peername"))
+        peer = transport.get_extra_info("peername")
+        self.remote, self.host = str(peer), str(peer[0]) if isinstance(peer, tuple) else ""
+        self.user = certified_user(transport)
         self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
         self._open = self._driver.client_opened(self)
 
@@ -79,7 +84,7 @@ class ClientProtocol(asyncio.Protocol):
     def close(self) -> None:
         """Close after what was written has left, and hear nothing more from this client."""
         self._open = False
-        if self.lingers and self.transport.can_write_eof():
+        if self.lingers and self.transport.can_write_eof() and not self.transport.is_closing():
             # What the client still sends is read and dropped. A socket that is closed with bytes unread resets the
             # connection, and with it what the client has not read yet: where to go, among other things.
             self.hear(True)

@@ -303,7 +303,8 @@ class Network:
         taken = [address for each in self._children.values() for address in each.planned.addresses]
         host = taken[0].host
         ports = free_ports(host, len(PLACES), random.Random(), frozenset(address.port for address in taken))
-        return PlannedBroker(name, **{place: Address(host, port) for place, port in zip(PLACES, ports, strict=True)})
+        mqtt, links, admin = (Address(host, port) for port in ports)
+        return PlannedBroker(name, mqtt, links, admin)
 
     async def _give_up(self, child: _Child) -> None:
         """A broker that has never been ready: end it, and forget it."""

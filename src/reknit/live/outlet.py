@@ -26,7 +26,8 @@ class Outlet:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        sock = transport.get_extra_info("socket")
+        # What TLS has to wrap cannot go straight to the socket.
+        sock = None if transport.get_extra_info("sslcontext") is not None else transport.get_extra_info("socket")
         self._fd: int = sock.fileno() if sock is not None else -1
 
     def write(self, data: bytes) -> None:

@@ -10,15 +10,22 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from reknit.core.overlay.shapes import Edge
 from reknit.live.address import Address, free_ports, parse_address, port_is_free
-from reknit.live.config import NetworkFile, Settings, network_edges, standby_edges, with_standby
+from reknit.live.config import (
+    BrokerSection,
+    NetworkFile,
+    Settings,
+    network_edges,
+    standby_edges,
+    with_standby,
+)
 from reknit.live.errors import PortTaken
 
 __all__ = [
@@ -35,6 +42,8 @@ __all__ = [
 
 PLACES = ("mqtt", "listen", "admin")
 """What a broker needs an address for."""
+MORE_PLACES = ("mqtts", "ws", "wss")
+"""What it may have one for, if it is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +52,12 @@ class PlannedBroker:
     mqtt: Address
     listen: Address
     admin: Address
+    more: Mapping[str, Address] = field(default_factory=dict)
+    """Further addresses for clients, by what they speak."""
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        return (self.mqtt, self.listen, self.admin)
+        return (self.mqtt, self.listen, self.admin, *self.more.values())
 
     @property
     def admin_url(self) -> str:
@@ -67,25 +78,27 @@ def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
     edges = network_edges(file)
     sections = file.sections
     host = file.network.host
-    given = [
-        parse_address(text) for section in sections for text in (section.mqtt, section.listen, section.admin) if text
-    ]
+    named = (*PLACES, *MORE_PLACES)
+    given = [parse_address(text) for section in sections for key in named if (text := getattr(section, key))]
     for address in given:
         if address.port and not port_is_free(address):
             raise PortTaken(f"{address} is taken; choose others, such as with --mqtt-base-port")
-    wanted = 3 * len(sections) - len(given)
+    wanted = sum(not getattr(section, key) for section in sections for key in PLACES)
     spare = iter(free_ports(host, wanted, rng, frozenset(address.port for address in given)))
 
     def chosen(text: str) -> Address:
         return parse_address(text) if text else Address(host, next(spare))
 
+    def more(section: BrokerSection) -> dict[str, Address]:
+        return {key: parse_address(text) for key in MORE_PLACES if (text := getattr(section, key))}
+
     brokers = tuple(
-        PlannedBroker(section.name, chosen(section.mqtt), chosen(section.listen), chosen(section.admin))
+        PlannedBroker(section.name, chosen(section.mqtt), chosen(section.listen), chosen(section.admin), more(section))
         for section in sections
     )
     # The links were checked as a whole, so that no broker has to search for cycles when it starts.
     options = msgspec.structs.replace(file.options, founded=True)
-    shared = Settings(options=options, mqtt=file.mqtt, trace=file.trace, bounds=file.bounds)
+    shared = msgspec.structs.replace(file.settings, options=options)
     return NetworkPlan(brokers, tuple(edges), shared, tuple(standby_edges(file)))
 
 
@@ -118,6 +131,8 @@ def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: 
     command += ["--state", str(state)]
     for key in PLACES:
         command += [f"--{key}", str(getattr(broker, key))]
+    for key, at in broker.more.items():
+        command += [f"--{key}", str(at)]
     for peer, address in neighbours.items():
         command += ["--link", f"{peer}={address}"] if address else ["--expect", peer]
     return [*command, "--settings", msgspec.json.encode(settings).decode()]

@@ -31,14 +31,29 @@ from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
 from reknit.live.driver import Driver, RecordSink
 from reknit.live.errors import ConfigError
+from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
 from reknit.live.links import LinkProtocol
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.live.tls import link_tls, server_context
+from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
 
-__all__ = ["BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
+__all__ = ["DOORS", "BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
+DOORS = ("mqtts", "ws", "wss")
+_IN_TLS = ("mqtts", "wss")
+_PROTOCOLS: dict[str, Callable[[Driver], asyncio.Protocol]] = {
+    "mqtt": ClientProtocol,
+    "mqtts": ClientProtocol,
+    "ws": WebSocketProtocol,
+    "wss": WebSocketProtocol,
+    "listen": LinkProtocol,
+}
+
+HANDSHAKE_S_MIN = 0.01
+"""A handshake of TLS has at least this long, whatever a CONNECT has."""
 GARBAGE_OBJECTS = 50_000
 """So many objects more than before, and the interpreter looks for cycles among them."""
 
@@ -51,6 +66,8 @@ class BrokerPlan:
     mqtt: Address
     listen: Address
     admin: Address | None = None
+    doors: Mapping[str, Address] = field(default_factory=dict)
+    """Further doors for clients, by what they speak (``DOORS``)."""
     neighbours: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     """Of the life before; see ``state``."""
@@ -128,6 +145,7 @@ class RunningBroker:
     mqtt: Address
     listen: Address
     admin: Address | None
+    doors: Mapping[str, Address]
 
 
 @contextlib.asynccontextmanager
@@ -136,6 +154,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
 
     ``say`` is given a line for each change of a link.
     """
+    _check_links(plan)
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
         plan = _recalled(plan, journal)
@@ -145,8 +164,15 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         driver = _driver(plan, incarnation, bound, journal)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
-        for key, protocol in (("mqtt", ClientProtocol), ("listen", LinkProtocol)):
-            server = await loop.create_server(functools.partial(protocol, driver), sock=sockets[key])
+        tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
+        for key in (*(key for key in DOORS if key in plan.doors), "mqtt", "listen"):
+            made = functools.partial(_PROTOCOLS[key], driver)
+            secure = tls if key in _IN_TLS else None
+            if key == "listen" and driver.link_tls is not None:
+                secure = driver.link_tls.server
+            # The time for a CONNECT begins when TLS is through, so TLS has as much of its own.
+            patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
+            server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
             undo.callback(server.close)
         journal.say(f"listening: {_addresses(bound)}")
         driver.start()
@@ -155,12 +181,14 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
             app = admin_app(driver, About(plan.name, incarnation, os.getpid(), *addresses))
             undo.push_async_callback(AdminServer(app, sockets["admin"], driver.counters).close)
         journal.begin(driver.waiting_for())
-        yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"))
+        yield RunningBroker(
+            driver, bound["mqtt"], bound["listen"], bound.get("admin"), {key: bound[key] for key in plan.doors}
+        )
 
 
 def _addresses(bound: Mapping[str, Address]) -> str:
-    whom = {"mqtt": "mqtt", "listen": "links", "admin": "operators"}
-    return ", ".join(f"{whom[key]} {address}" for key, address in bound.items())
+    whom = {"listen": "links", "admin": "operators"}
+    return ", ".join(f"{whom.get(key, key)} {address}" for key, address in bound.items())
 
 
 def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
@@ -181,7 +209,7 @@ def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
 
 
 def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
-    wanted = {"mqtt": plan.mqtt, "listen": plan.listen}
+    wanted = {"mqtt": plan.mqtt, **plan.doors, "listen": plan.listen}
     if plan.admin is not None:
         wanted["admin"] = plan.admin
     sockets: dict[str, socket.socket] = {}
@@ -189,6 +217,16 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
         sockets[key] = listen(address, f"broker {plan.name}: {key}")
         undo.callback(sockets[key].close)
     return sockets
+
+
+def _check_links(plan: BrokerPlan) -> None:
+    """Whoever reaches the brokers' port can be a broker there, unless certificates say who is one."""
+    tls = plan.settings.tls
+    if not (tls.link_authorities or tls.plain_links or is_loopback(plan.listen.host)):
+        raise ConfigError(
+            f"broker {plan.name}: listen {plan.listen}: brokers would be reached without TLS from other machines; "
+            "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
+        )
 
 
 def _reachable(address: Address) -> str:
@@ -203,9 +241,18 @@ def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], jo
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
-    door = Door(door_options(settings.mqtt), rng)
+    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic())
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
-    return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory)
+    return Driver(
+        broker,
+        door,
+        bounds=settings.bounds,
+        trace=trace,
+        journal=journal,
+        memory=memory,
+        guard=Guard(settings.access),
+        link_tls=link_tls(settings.tls, plan.name),
+    )
 
 
 def _keep(plan: BrokerPlan, path: Path, effect: Remember) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "TYPES_PROPERTY",
     "Attributes",
     "BadAttribute",
+    "Envelope",
     "Event",
     "EventId",
     "Scalar",
@@ -63,6 +64,19 @@ class Text(str):
     __slots__ = ()
 
 
+class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What a publisher says of a message beside its content. Most events have none."""
+
+    retain: bool = False
+    """Keep it for those who subscribe later; with an empty payload: forget what was kept."""
+    expires: float = 0.0
+    """In seconds since 1970; after that nobody is to get it any more. 0 for never."""
+    is_text: bool = False
+    """The payload is UTF-8."""
+    response_topic: str = ""
+    correlation: bytes | None = None
+
+
 class Event(msgspec.Struct, array_like=True, gc=False):
     """One event. The broker that accepts it stamps ``source`` and ``seq``, once; from then on it never changes.
 
@@ -78,6 +92,7 @@ class Event(msgspec.Struct, array_like=True, gc=False):
     content_type: str = ""
     source: str = ""
     seq: int = 0
+    envelope: Envelope | None = None
 
     @property
     def id(self) -> EventId:
@@ -123,6 +138,8 @@ def event_bytes(event: Event) -> int:
     size = EVENT_OVERHEAD_BYTES + len(event.payload) + len(event.topic)
     if event.content_type:
         size += _text_bytes(event.content_type)
+    if event.envelope is not None:
+        size += _ENTRY_BYTES + _text_bytes(event.envelope.response_topic) + len(event.envelope.correlation or b"")
     if event.properties:
         size += _MAP_BYTES + sum(_ENTRY_BYTES + _text_bytes(n) + _text_bytes(text) for n, text in event.properties)
     if event.attributes:

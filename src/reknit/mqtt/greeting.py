@@ -5,7 +5,7 @@ Owns: the terms of a connection. Must not know: which clients there are.
 
 from __future__ import annotations
 
-from reknit.mqtt.incoming import to_event, topic_fault
+from reknit.mqtt.incoming import topic_fault, will_event
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import V3_1_1, V5_0, Connect
 from reknit.mqtt.properties import Properties, PropertyId, Value, integer, text
@@ -42,10 +42,6 @@ def _check_will(packet: Connect, options: DoorOptions) -> None:
     will = packet.will
     if will is None:
         return
-    if will.qos > 1:
-        raise ProtocolError(Reason.QOS_NOT_SUPPORTED, "a will of QoS 2")
-    if will.retain and packet.version == V5_0:
-        raise ProtocolError(Reason.RETAIN_NOT_SUPPORTED, "a retained will")
     if topic_fault(will.topic, options) is not None:
         raise ProtocolError(Reason.TOPIC_INVALID, "the will's topic is not accepted")
 
@@ -57,15 +53,25 @@ def session_expiry_s(packet: Connect, options: DoorOptions) -> int:
     return min(integer(packet.properties, PropertyId.SESSION_EXPIRY, 0), options.session_expiry_s_max)
 
 
-def accept_connect(connection: Connection, packet: Connect) -> None:
+def keep_alive_s(packet: Connect, options: DoorOptions) -> int:
+    """The interval that holds. Only a client of MQTT 5 can be told another one than its own."""
+    wanted, longest = packet.keep_alive_s, options.keep_alive_s_max
+    if packet.version != V5_0 or not longest:
+        return wanted
+    return min(wanted, longest) or longest
+
+
+def accept_connect(connection: Connection, packet: Connect, options: DoorOptions) -> None:
     """Settle the terms of the connection."""
     properties = packet.properties
     connection.version = packet.version
-    connection.silence_s_max = packet.keep_alive_s * _KEEP_ALIVE_FACTOR
+    connection.silence_s_max = keep_alive_s(packet, options) * _KEEP_ALIVE_FACTOR
+    aliases = integer(properties, PropertyId.TOPIC_ALIAS_MAXIMUM, 0)
+    connection.aliases_out_max = min(aliases, options.topic_aliases_out_max)
     connection.receive_maximum = integer(properties, PropertyId.RECEIVE_MAXIMUM, PACKET_IDS)
     connection.problem_information = bool(integer(properties, PropertyId.REQUEST_PROBLEM_INFORMATION, 1))
     if packet.will is not None:
-        connection.will = to_event(packet.will)
+        connection.will = will_event(packet.will)
         connection.will_delay_s = integer(packet.will.properties, PropertyId.WILL_DELAY, 0)
 
 
@@ -75,14 +81,16 @@ def connack_properties(packet: Connect, client: str, expiry_s: int, options: Doo
         return ()
     announced: list[tuple[int, Value]] = [
         (PropertyId.RECEIVE_MAXIMUM, options.receive_maximum),
-        (PropertyId.MAXIMUM_QOS, 1),
-        (PropertyId.RETAIN_AVAILABLE, 0),
         (PropertyId.MAXIMUM_PACKET_SIZE, options.packet_bytes_max),
-        (PropertyId.TOPIC_ALIAS_MAXIMUM, 0),
+        (PropertyId.TOPIC_ALIAS_MAXIMUM, options.topic_aliases_max),
         (PropertyId.SHARED_AVAILABLE, 0),
     ]
     if integer(packet.properties, PropertyId.SESSION_EXPIRY, 0) != expiry_s:
         announced.append((PropertyId.SESSION_EXPIRY, expiry_s))
+    if (interval := keep_alive_s(packet, options)) != packet.keep_alive_s:
+        announced.append((PropertyId.SERVER_KEEP_ALIVE, interval))
+    if options.response_information and integer(packet.properties, PropertyId.REQUEST_RESPONSE_INFORMATION, 0):
+        announced.append((PropertyId.RESPONSE_INFORMATION, f"{options.response_information}/{client}"))
     if not packet.client_id:
         announced.append((PropertyId.ASSIGNED_CLIENT_ID, client))
     return tuple(announced)

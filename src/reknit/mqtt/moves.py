@@ -56,7 +56,7 @@ class Moves:
         for client, until in list(self._resting.items()):
             session = self._sessions.get(client)
             served = session is not None and session.connection is not None and now < until
-            if session is not None and served and (session.inflight or session.waiting):
+            if session is not None and served and session.busy:
                 continue
             self.stay(client)
             if session is not None:  # else it has ended meanwhile, and the core has heard of that

@@ -26,6 +26,7 @@ _LARGEST = {
     "inflight_max": 65_535,
     "receive_maximum": 65_535,
 }
+_LARGEST_FROM_0 = {"topic_aliases_max": 65_535, "topic_aliases_out_max": 65_535, "keep_alive_s_max": 65_535}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,25 @@ class DoorOptions:
     filters_max: int = 1000
     """Subscriptions of one client."""
     queue_messages_max: int = 1000
-    """Messages of QoS 1 that wait for one client."""
-    queue_bytes_max: int = 16 * 1024 * 1024
+    """Messages of QoS 1 and 2 that wait for one client."""
+    queue_bytes_max: int = 8 * 1024 * 1024
     inflight_max: int = 1000
-    """Messages of QoS 1 that one client has not acknowledged; the client's receive maximum may be smaller."""
+    """Messages of QoS 1 and 2 that one client has not acknowledged; the client's receive maximum may be smaller."""
     receive_maximum: int = 20
-    """Messages of QoS 1 that a client of MQTT 5 may send without an acknowledgement."""
+    """Messages of QoS 1 and 2 that a client of MQTT 5 may have under way without the last acknowledgement."""
+    topic_aliases_max: int = 16
+    """Topics for which a client of MQTT 5 may use a number."""
+    topic_aliases_out_max: int = 0
+    """Topics for which a client that allows it is sent a number; 0 for none."""
+    keep_alive_s_max: int = 0
+    """A client that wants a longer interval, or none, is told this one (MQTT 5); 0: every client chooses itself."""
+    retained_messages_max: int = 100_000
+    retained_bytes_max: int = 256 * 1024 * 1024
+    """Retained messages of all topics; beyond either bound a new topic is refused."""
+    replay_messages_max: int = 100_000
+    """Retained messages that wait for one client that has just subscribed."""
+    response_information: str = ""
+    """What a client that asks for response information is told to begin its response topics with."""
     own_events_max: int = 1000
     """A client's own events that are remembered for the sake of its no-local subscriptions."""
     export_s_max: float = 0.5
@@ -66,6 +80,10 @@ class DoorOptions:
             value = getattr(self, name)
             if not 1 <= value <= high:
                 raise ValueError(f"{name} must lie between 1 and {high}, not at {value}")
+        for name, high in _LARGEST_FROM_0.items():
+            value = getattr(self, name)
+            if not 0 <= value <= high:
+                raise ValueError(f"{name} must lie between 0 and {high}, not at {value}")
 
 
 @dataclass(slots=True)

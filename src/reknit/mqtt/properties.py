@@ -176,6 +176,13 @@ def text(properties: Properties, ident: PropertyId) -> str | None:
     return None
 
 
+def binary(properties: Properties, ident: PropertyId) -> bytes | None:
+    for found, value in properties:
+        if found == ident and isinstance(value, bytes):
+            return value
+    return None
+
+
 def pairs(properties: Properties) -> list[tuple[str, str]]:
     """The user properties, in their order."""
     return [value for found, value in properties if found == PropertyId.USER_PROPERTY and isinstance(value, tuple)]

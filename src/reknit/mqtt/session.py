@@ -1,11 +1,19 @@
 """A connection, and the session that may outlive it.
 
 A connection is one socket's life: a parser, what is to be written, and the terms that its CONNECT settled. A session
-belongs to a client identifier: subscriptions, the messages of QoS 1 that were sent and not acknowledged, and those
-that wait. A session without a connection is *away*; it ends when its time is over.
+belongs to a client identifier: subscriptions, the messages that were sent and not acknowledged, those that wait, and
+the identifiers of messages of QoS 2 that came from the client and were not released by it yet. A session without a
+connection is *away*; it ends when its time is over.
 
-Messages of QoS 1 go through two stages: *waiting*, a queue with a bound in messages and bytes, and *in flight*, a
-window no larger than the client's receive maximum. An acknowledgement makes room in the window.
+Messages of QoS 1 and 2 go through these stages. Only *in flight* and *released* count for the window, which is no
+larger than the client's receive maximum.
+
+    stage      what ends it                       what a new connection repeats
+    ---------  ---------------------------------  ---------------------------------------------
+    replayed   room in the window                 (retained messages, before all that waits)
+    waiting    room in the window                 (a queue with a bound in messages and bytes)
+    in flight  PUBACK at QoS 1, PUBREC at QoS 2   PUBLISH, marked as a repetition
+    released   PUBCOMP                            PUBREL
 
 Owns: those states and their bounds. Must not know: packets on the wire, or the core.
 """
@@ -18,21 +26,37 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reknit.model.event import Event, EventId, event_bytes
+from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
+from reknit.mqtt.packets import Connect, Packet
 from reknit.mqtt.parser import Parser
+from reknit.mqtt.reasons import Reason
 from reknit.mqtt.subscriptions import Subscriptions
 
-__all__ = ["Connection", "Message", "Session"]
+__all__ = ["PACKET_IDS", "RELEASE", "Connection", "Message", "Question", "Session"]
 
 PACKET_IDS = 65_535
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One client's copy of an event, at QoS 1; at QoS 0 only where a client is on its way here."""
+    """One client's copy of an event; at QoS 0 only where it is replayed, or a client is on its way here."""
 
     event: Event
     identifiers: tuple[int, ...] = ()
     qos: int = 1
+    retain: bool = False
+
+
+RELEASE = Message(Event(""), qos=2)
+"""Stands for a message of QoS 2 that the client has, and that is to be released."""
+
+
+class Question(msgspec.Struct, frozen=True, gc=False):
+    """Is this the password of this user? Asked by the client on a connection."""
+
+    conn: int
+    user: str
+    password: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +76,11 @@ class Connection:
     """Whether the shell said that the socket takes no more for now."""
     unanswered: int = 0
     """Messages of QoS 1 taken whose acknowledgements have not left yet."""
+    aliases_in: dict[int, str] = field(default_factory=dict)
+    """The client's numbers for topics."""
+    aliases_out: dict[str, int] = field(default_factory=dict)
+    """Our numbers for topics, which the client knows."""
+    aliases_out_max: int = 0
     silence_s_max: float = 0.0
     packet_bytes_max: int = 0
     """The client's limit; 0 for none."""
@@ -60,6 +89,20 @@ class Connection:
     """Whether the client wants to read reasons."""
     will: Event | None = None
     will_delay_s: int = 0
+    anonymous: bool = True
+    """Whether a client may come without a name."""
+    user: str = ""
+    """Who it is, once that is proved."""
+    by_password: bool = False
+    """Whether a password has proved it, and not a certificate."""
+    fault: Reason | None = None
+    """Why it is not served, whoever it is."""
+    asked: Connect | None = None
+    """A CONNECT whose password is being checked."""
+    early: list[Packet] = field(default_factory=list)
+    """What has come behind it meanwhile."""
+    early_bytes: int = 0
+    """As much as that, without what came in one piece with it."""
     withheld: bytes | None = None
     """What has come since the session went on its way to another broker; None as long as it is here."""
 
@@ -79,10 +122,16 @@ class Session:
         "ends_at",
         "expected",
         "expiry_s",
+        "grants",
         "inflight",
         "last_id",
         "plain",
+        "received",
+        "released",
+        "replay",
         "subscriptions",
+        "topics_open",
+        "user",
         "waiting",
         "will",
         "will_at",
@@ -92,13 +141,19 @@ class Session:
         self.client = client
         self.connection: Connection | None = None
         self.plain: Connection | None = None  # the connection, while a delivery at QoS 0 needs no second look
+        self.user = ""
+        self.grants: Grants | None = None  # what it may do; None for everything
+        self.topics_open: set[str] = set()  # topics to which it may certainly publish
         self.expiry_s = 0
         self.ends_at = 0.0
         self.will: Event | None = None  # of a connection that is gone, due at `will_at`
         self.will_at = 0.0
         self.subscriptions = Subscriptions()
         self.inflight: dict[int, Message] = {}
-        self.again: deque[int] = deque()  # in flight on a former connection, not yet repeated on this one
+        self.released: dict[int, None] = {}
+        self.received: dict[int, None] = {}  # of QoS 2, from the client, which has not released them
+        self.again: deque[int] = deque()  # to be repeated: under way on a former connection, not yet on this one
+        self.replay: deque[Message] = deque()
         self.waiting: deque[Message] = deque()
         self.expected = False  # it has moved here, and its client has not come yet
         self.last_id = 0
@@ -112,7 +167,8 @@ class Session:
         """Decide anew whether a delivery at QoS 0 needs a second look."""
         connection = self.connection
         fit = connection is not None and not connection.paused and not connection.packet_bytes_max
-        self.plain = connection if fit and not self.subscriptions.special and not self._plain_waiting else None
+        lone = self.grants is None and not self.subscriptions.special and not self._plain_waiting and not self.replay
+        self.plain = connection if fit and lone and connection is not None and not connection.aliases_out_max else None
 
     def wait(self, message: Message) -> bool:
         """Put a message behind all others; whether there was room."""
@@ -132,7 +188,15 @@ class Session:
     @property
     def keeps_plain(self) -> bool:
         """Whether a message of QoS 0 has to wait: for the client, or for its like, which it must not overtake."""
-        return self.expected or self._plain_waiting > 0
+        return self.expected or self._plain_waiting > 0 or bool(self.replay)
+
+    def play(self, message: Message) -> bool:
+        """Put a retained message before all that waits, behind its like; whether there was room."""
+        if len(self.replay) >= self._options.replay_messages_max:
+            return False
+        self.replay.append(message)
+        self.plain = None
+        return True
 
     def restore(self, inflight: dict[int, Message], waiting: list[Message], last_id: int, own: list[EventId]) -> None:
         """Begin as another door has left it."""
@@ -140,24 +204,36 @@ class Session:
         for message in waiting:
             self._put(message, event_bytes(message.event))
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way to the client, or waits for it."""
+        return bool(self.inflight or self.released or self.replay or self.waiting)
+
     def own_ids(self) -> list[EventId]:
         return [*self._moved_own, *(event.id for event in self._own.values())][-self._options.own_events_max :]
 
     def resume(self, connection: Connection) -> None:
-        """The client is here again: what was in flight is to be repeated, in its order."""
+        """The client is here again: what was under way is to be repeated, in its order."""
         self.connection = connection
-        self.again = deque(self.inflight)
+        self.again = deque([*self.released, *self.inflight])
         self.will = None
         self.expected = False
         self.settle()
 
     def next_to_send(self) -> tuple[int, Message, bool] | None:
-        """A packet identifier (0 at QoS 0), its message and whether it is repeated, if one more may be sent."""
+        """A packet identifier (0 at QoS 0), its message and whether it is repeated, if one more may be sent.
+
+        The message is ``RELEASE`` where the client has it already.
+        """
         if not self.open:
             return None
         if self.again:
             ident = self.again.popleft()
-            return ident, self.inflight[ident], True
+            return ident, self.inflight.get(ident, RELEASE), True
+        if self.replay:
+            message = self.replay.popleft()
+            self.settle()
+            return self.send(message) if message.qos else 0, message, False
         if not self.waiting:
             return None
         message = self.waiting.popleft()
@@ -171,29 +247,45 @@ class Session:
 
     @property
     def open(self) -> bool:
-        """Whether the client may be sent one more message of QoS 1 now."""
+        """Whether the client may be sent one more message of QoS 1 or 2 now."""
         connection = self.connection
         if connection is None or connection.paused:
             return False
         window = min(connection.receive_maximum, self._options.inflight_max)
-        return len(self.inflight) - len(self.again) < window
+        return len(self.inflight) + len(self.released) - len(self.again) < window
 
     def send(self, message: Message) -> int:
         """Put a message in flight; its packet identifier."""
         ident = self.last_id
         while True:
             ident = ident % PACKET_IDS + 1
-            if ident not in self.inflight:
+            if ident not in self.inflight and ident not in self.released:
                 break
         self.last_id = ident
         self.inflight[ident] = message
         return ident
 
     def acknowledged(self, ident: int) -> bool:
-        """The client has taken a message; whether there was one."""
+        """The client has taken a message of QoS 1, or refused one; whether there was one."""
         if self.inflight.pop(ident, None) is None:
             return False
         if ident in self.again:  # taken on a former connection, before it was repeated on this one
+            self.again.remove(ident)
+        return True
+
+    def release(self, ident: int) -> bool:
+        """The client has received a message of QoS 2; whether it is one that it was sent, now or before."""
+        if (message := self.inflight.get(ident)) is not None and message.qos == 2:
+            self.acknowledged(ident)
+            self.released[ident] = None
+        return ident in self.released
+
+    def completed(self, ident: int) -> bool:
+        """The client has released a message of QoS 2 on its side, too; whether there was one."""
+        if ident not in self.released:
+            return False
+        del self.released[ident]
+        if ident in self.again:
             self.again.remove(ident)
         return True
 

@@ -17,6 +17,7 @@ import msgspec
 
 from reknit.model.event import SELECTOR_PROPERTY
 from reknit.model.pattern import BadPattern, Pattern
+from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
 from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
@@ -32,11 +33,12 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
     no_local: bool = False
     identifier: int = 0
     """0 where the client gave none."""
+    retain_as_published: bool = False
 
     @property
     def special(self) -> bool:
         """Whether a delivery must look at it even at QoS 0."""
-        return self.no_local or self.identifier > 0
+        return self.no_local or self.identifier > 0 or self.retain_as_published
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
@@ -58,6 +60,8 @@ class Outcome:
     """What the core must learn."""
     forget: list[Pattern] = field(default_factory=list)
     """What the core must forget after that."""
+    replay: list[Subscription] = field(default_factory=list)
+    """Those that are to be sent what was retained."""
 
     def refuse(self, refusal: Refusal) -> None:
         self.reasons.append(refusal.reason)
@@ -100,17 +104,21 @@ class Subscriptions:
         """Whether any has an option that matters even at QoS 0."""
         return self._special > 0
 
-    def subscribe(self, packet: Subscribe, options: DoorOptions) -> Outcome:
-        """Take what a SUBSCRIBE asks for, as far as it can be taken."""
+    def subscribe(self, packet: Subscribe, options: DoorOptions, grants: Grants | None = None) -> Outcome:
+        """Take what a SUBSCRIBE asks for, as far as it can be taken. ``grants``: what is allowed; None for all."""
         outcome = Outcome()
         for request in packet.requests:
             read = read_request(request, packet.properties, options)
+            if isinstance(read, Subscription) and grants is not None and not grants.may_subscribe(read.pattern.topic):
+                read = Refusal(Reason.NOT_AUTHORIZED, f"{request.filter} is not allowed")
             if isinstance(read, Subscription) and len(self) >= options.filters_max and request.filter not in self:
                 read = Refusal(Reason.QUOTA_EXCEEDED, f"a client has at most {options.filters_max} subscriptions")
             if isinstance(read, Refusal):
                 outcome.refuse(read)
                 continue
             outcome.reasons.append(Reason(read.qos))
+            if not request.retain_handling or (request.retain_handling == 1 and request.filter not in self):
+                outcome.replay.append(read)
             learn, forget = self._put(read)
             outcome.note(learn, forget)
         return outcome
@@ -173,7 +181,8 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
     except BadPattern as error:
         return Refusal(Reason.IMPLEMENTATION_ERROR, _one_line(error))
     identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
-    return Subscription(request.filter, pattern, min(request.qos, 1), request.no_local, identifier)
+    as_published = request.retain_as_published
+    return Subscription(request.filter, pattern, request.qos, request.no_local, identifier, as_published)
 
 
 def _one_line(error: BadPattern) -> str:

@@ -1,8 +1,9 @@
 """A session as bytes: what one door gives to another when a client's session moves.
 
 Owns: what belongs to a session that travels, and its encoding. What the core knows of it, the patterns, goes another
-way; here are the options of each subscription, the messages of QoS 1 that are in flight with their packet identifiers,
-those that wait, the will, and the times that are left. Bytes from another door either decode, or raise ``BadState``.
+way; here are the options of each subscription, the messages that are under way in both directions with their packet
+identifiers, those that wait, the will, and the times that are left. Bytes from another door either decode, or raise
+``BadState``.
 Must not know: connections, or why a session moves.
 """
 
@@ -37,6 +38,12 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     will_in_s: float
     own: list[EventId]
     """Events of the client's own that its no-local subscriptions have to pass by."""
+    released: list[int]
+    """Messages of QoS 2 that the client has, and that it was or is to be told to release."""
+    received: list[int]
+    """Messages of QoS 2 from the client that it has not released yet."""
+    user: str
+    """Whose session it is; what that user may do, each door decides by its own rules."""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -50,11 +57,14 @@ def pack(session: Session, ends_in_s: float, will: Event | None, will_in_s: floa
         ends_in_s,
         session.subscriptions.all(),
         list(session.inflight.items()),
-        list(session.waiting),
+        [*session.replay, *session.waiting],
         session.last_id,
         will,
         will_in_s,
         session.own_ids() if session.subscriptions.special else [],
+        list(session.released),
+        list(session.received),
+        session.user,
     )
     return _encoder.encode(state)
 
@@ -68,7 +78,8 @@ def unpack(data: bytes) -> State:
         raise BadState(str(error)) from None
     if state.version != VERSION:
         raise BadState(f"a session of version {state.version}, not {VERSION}")
-    if not all(0 < ident <= PACKET_IDS for ident, _ in state.inflight) or not 0 <= state.last_id <= PACKET_IDS:
+    idents = [*(ident for ident, _ in state.inflight), *state.released, *state.received]
+    if not all(0 < ident <= PACKET_IDS for ident in idents) or not 0 <= state.last_id <= PACKET_IDS:
         raise BadState("a packet identifier that is none")
     return state
 
@@ -78,3 +89,5 @@ def unpacked(state: State, session: Session) -> None:
     session.expiry_s = state.expiry_s
     session.subscriptions.restore(state.subscriptions)
     session.restore(dict(state.inflight), state.waiting, state.last_id, state.own)
+    session.user = state.user
+    session.released, session.received = dict.fromkeys(state.released), dict.fromkeys(state.received)

@@ -36,6 +36,7 @@ from reknit.core.io import (
     RemoveLink,
     Replace,
     Reply,
+    Retain,
     Send,
     Subscribe,
     Substitute,
@@ -67,6 +68,7 @@ class Node:
     links: dict[str, str] = field(default_factory=dict)  # what it remembers from the life before
     notes: str = ""  # of the same
     leaves: bool = False  # of the same
+    retained: dict[str, Event] = field(default_factory=dict)  # of this life, by topic
     broker: Broker | None = None
     incarnation: int = 0
     paused: bool = False
@@ -119,6 +121,7 @@ class Cluster:
         node.broker = Broker(name, node.incarnation, self.options, rng, *known, new=node.incarnation == 1)
         node.paused, node.alarm = False, None
         node.inbox.clear()
+        node.retained.clear()
         self.give(name, Due())
 
     def crash(self, name: str) -> None:
@@ -222,6 +225,8 @@ class Cluster:
             case Remember(neighbours=links, wanted=wanted, notes=notes, leaves=leaves):
                 node = self.nodes[name]
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
+            case Retain(event=event):
+                self.nodes[name].retained[event.topic] = event
             case _:
                 self._perform_move(name, effect)
 

@@ -22,6 +22,7 @@ from reknit.wire.messages import (
     Commit,
     Ctrl,
     Data,
+    Digests,
     Done,
     Draining,
     Events,
@@ -32,6 +33,8 @@ from reknit.wire.messages import (
     Hello,
     Inquire,
     Known,
+    Line,
+    Lines,
     Lock,
     LockAck,
     LockNack,
@@ -76,7 +79,9 @@ __all__ = [
     "VERSION",
     "BadFrame",
     "decode",
+    "decode_event",
     "encode",
+    "encode_event",
 ]
 
 VERSION = 1
@@ -98,6 +103,9 @@ AROUND_MAX = 1024
 
 DIGEST_BYTES_MAX = 64
 """What stands for a set of patterns."""
+
+DIGESTS_MAX = 1024
+"""What stands for a book, bucket by bucket."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
 
@@ -118,6 +126,7 @@ class BadFrame(ValueError):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+_event_decoder: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
 
 encode = _encoder.encode
 
@@ -140,6 +149,20 @@ def decode(data: bytes) -> Frame:
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
+
+
+def encode_event(event: Event) -> bytes:
+    """One event, where it is kept and not sent."""
+    return _encoder.encode(event)
+
+
+def decode_event(data: bytes) -> Event:
+    try:
+        event = _event_decoder.decode(data)
+        _check_event(event)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise BadFrame(str(error)) from None
+    return event
 
 
 def _check(message: Message) -> None:
@@ -167,6 +190,12 @@ def _check(message: Message) -> None:
             _check_text(busy)
         case Release(wave=wave):
             _check_names(wave[0])
+        case Lines(lines=lines):
+            for line in lines:
+                _check_line(line)
+        case Digests(digests=digests):
+            if len(digests) > DIGESTS_MAX or any(not 0 <= each < 1 << 64 for each in digests):
+                raise BadFrame(f"{len(digests)} digests of a book")
         case Draining() | Welcome() | Offer() | Opened() | Rest() | Taken() | Told() | Withdraw():
             _check_moving(message)
 
@@ -242,6 +271,12 @@ def _check_change(change: Change) -> None:
         raise BadFrame(f"a new link at place {change.near} of a path over {len(change.path)} brokers")
 
 
+def _check_line(line: Line) -> None:
+    _check_names(line.kind, line.source)
+    if len(line.name) > CLIENT_CHARS_MAX or not 0 < line.time_ms <= INTEGER_MAX:
+        raise BadFrame(f"a line under a name of {len(line.name)} characters, of time {line.time_ms}")
+
+
 def _check_moving(message: Moving) -> None:
     if isinstance(message, Welcome):
         _check_text(message.refused)
@@ -275,6 +310,8 @@ def _check_event(event: Event) -> None:
     for values in (event.attributes, event.derived):
         if values:
             check_attributes(values)
+    if event.envelope is not None and event.envelope.response_topic:
+        check_topic(event.envelope.response_topic)
 
 
 def _check_patterns(patterns: list[Pattern]) -> None:

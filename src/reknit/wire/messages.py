@@ -13,6 +13,7 @@ import msgspec
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.wire._book import Digests, Line, Lines
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
@@ -31,6 +32,7 @@ __all__ = [
     "Commit",
     "Ctrl",
     "Data",
+    "Digests",
     "Done",
     "Draining",
     "Entry",
@@ -43,6 +45,8 @@ __all__ = [
     "Inquire",
     "Known",
     "Leave",
+    "Line",
+    "Lines",
     "Lock",
     "LockAck",
     "LockNack",
@@ -374,6 +378,8 @@ Message: TypeAlias = (
     | Returning
     | ChangeMessage
     | Moving
+    | Lines
+    | Digests
     | RepairMessage
 )
 

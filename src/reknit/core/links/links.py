@@ -84,6 +84,7 @@ class _Connection:
     dialled: bool
     wave: Wave | None  # we ask to be joined
     since: float
+    names: tuple[str, ...] | None = None  # as whom it may come, if that is proved
 
 
 class Links:
@@ -217,8 +218,8 @@ class Links:
 
     # --- connections
 
-    def accepted(self, conn: int) -> None:
-        self._connections[conn] = _Connection("", False, None, self.turn.now)
+    def accepted(self, conn: int, names: tuple[str, ...] | None = None) -> None:
+        self._connections[conn] = _Connection("", False, None, self.turn.now, names)
 
     def dialled(self, peer: str, conn: int) -> None:
         wave = self._asking.get(peer)
@@ -295,6 +296,9 @@ class Links:
                 self.refuse(conn, Refuse(f"routes by {dialect}, not by {self.dialect}", False, False))
             case Hello(name=""):
                 self.refuse(conn, Refuse("a greeting without a name", False, False))
+            case Hello(name=name) if connection.names is not None and name not in connection.names:
+                known = ", ".join(connection.names) or "nobody"
+                self.refuse(conn, Refuse(f"the certificate names {known}, not {name}", False, False))
             case Hello() if connection.dialled:
                 yield from self._called_answers(conn, connection, frame)
             case Hello() if connection.peer == "":

@@ -16,6 +16,7 @@ from reknit.wire.messages import Entry, Message
 __all__ = [
     "Arrived",
     "Bypassed",
+    "Established",
     "Left",
     "Linked",
     "Merged",
@@ -39,6 +40,13 @@ class Linked:
 
     peer: str
     again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Established:
+    """A new link belongs to the tree, and either end knows already what the other wants; but nothing else of it."""
+
+    peer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +170,7 @@ class Split:
 
 OverlayEvent: TypeAlias = (
     Linked
+    | Established
     | Unlinked
     | Left
     | Outside

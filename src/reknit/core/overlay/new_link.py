@@ -39,6 +39,7 @@ class NewLinks:
         self.lease_s = lease_s
         self._of: dict[str, NewLink] = {}  # by the other end
         self._asked: dict[str, tuple[str, str]] = {}  # by the other end: its address, and the change
+        self.activated: dict[str, None] = {}  # in this turn
 
     def awaits(self, peer: str) -> bool:
         return peer in self._of
@@ -104,6 +105,7 @@ class NewLinks:
         if new is None or not new.up:
             return False
         del self._of[peer]
+        self.activated[peer] = None
         self.links.activate(peer)
         return True
 
@@ -114,7 +116,7 @@ class NewLinks:
         return True
 
     def deadline(self) -> float | None:
-        return min((each.until for each in self._of.values()), default=None)
+        return min(each.until for each in self._of.values()) if self._of else None
 
     def overdue(self) -> Iterator[NewLink]:
         for each in list(self._of.values()):

@@ -30,7 +30,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import STEPS
 from reknit.core.overlay.wave import Search
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
@@ -408,9 +408,8 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [at] if (at := self.leaves.deadline()) < math.inf else []
-        times += [due for each in (self.search, self.joins, self.swaps) if (due := each.deadline()) is not None]
-        return min(times, default=None)
+        at = earliest(self.leaves.deadline(), self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
+        return at if at is not None and at < math.inf else None
 
     def due(self) -> Iterator[OverlayEvent]:
         self.search.due(self.turn.now)

@@ -11,13 +11,13 @@ Owns: which strategy hears what. Must not know: routes, or what a strategy does.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
 from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.overlay.change import Place
 from reknit.core.overlay.deferred import Deferred
-from reknit.core.overlay.events import Linked, OverlayEvent
+from reknit.core.overlay.events import Established, Linked, OverlayEvent
 from reknit.core.overlay.new_link import NewLinks
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.overlay.overlay import Overlay
@@ -28,7 +28,7 @@ from reknit.core.overlay.strategy import Hands, Strategy
 from reknit.core.overlay.strawman import Strawman
 from reknit.core.overlay.tables import Tables
 from reknit.core.overlay.walk import Walk
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
@@ -226,6 +226,7 @@ class Replacing:
 
     def met(self, peer: str) -> None:
         """It tells all anew."""
+        self.new_links.activated.pop(peer, None)
         self.walk.lost.pop(peer, None)
         self.repair.met(peer)
         for strategy in self.strategies.values():
@@ -250,9 +251,8 @@ class Replacing:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [self.new_links.deadline(), self.walk.deadline(), self.repair.deadline()]
-        times += [strategy.deadline() for strategy in self.strategies.values()]
-        return min((at for at in times if at is not None), default=None)
+        strategies = [strategy.deadline() for strategy in self.strategies.values()]
+        return earliest(self.new_links.deadline(), self.walk.deadline(), self.repair.deadline(), *strategies)
 
     def due(self) -> Iterator[OverlayEvent]:
         for strategy in self.strategies.values():
@@ -265,8 +265,10 @@ class Replacing:
         yield from self.walk.due()
         yield from self.repair.due()
 
-    def end_of_turn(self) -> None:
+    def end_of_turn(self) -> Iterable[OverlayEvent]:
         self.repair.end_of_turn()
+        activated, self.new_links.activated = self.new_links.activated, {}
+        return [Established(peer) for peer in activated] if activated else ()
 
     @property
     def at_rest(self) -> bool:

@@ -418,6 +418,8 @@ class Walk:
     # --- times
 
     def deadline(self) -> float | None:
+        if self._lock is None and not self._asked:
+            return None
         times = [each.try_at for each in self._asked if not each.id]
         return min([*times, *([self._lock.expires] if self._lock else [])], default=None)
 

@@ -1,0 +1,141 @@
+"""The way of an event through one broker: from a client or a neighbour in, to clients and neighbours out.
+
+Links are FIFO and the overlay is a tree, so the numbers of one source only rise, and an event that is not newer than
+the last of its source is a copy. As long as the gate is shut, nobody knows who wants an event, and it waits, within
+bounds.
+
+Owns: event ids, the guard against copies, and what waits for the gate. Must not know: how a route is found, or by which
+message an event has come.
+"""
+
+from __future__ import annotations
+
+from reknit.core.book.retained import RetainedLines
+from reknit.core.io import Deliver, Publish
+from reknit.core.links.custody import Custody
+from reknit.core.options import BrokerOptions
+from reknit.core.overlay.events import Arrived
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.routing.base import Routing
+from reknit.core.routing.gate import Gate
+from reknit.core.sessions.sessions import Sessions
+from reknit.core.turn import Turn
+from reknit.model.event import Event, in_order_of_numbers
+from reknit.trace.records import Kind
+
+__all__ = ["Transit"]
+
+_NOBODY = Custody(None, 0, [])
+"""For events that no neighbour can take over and nobody watches: there is nothing to count."""
+
+
+class Transit:
+    def __init__(
+        self,
+        turn: Turn,
+        gate: Gate,
+        overlay: Overlay,
+        routing: Routing,
+        sessions: Sessions,
+        retained: RetainedLines,
+        source: str,
+        seen: dict[str, int],
+        options: BrokerOptions,
+    ) -> None:
+        """``source``: the name under which this life stamps. ``seen``: by source, its last event that came by."""
+        self.turn = turn
+        self.gate = gate
+        self.overlay = overlay
+        self.routing = routing
+        self.sessions = sessions
+        self.retained = retained
+        self.source = source
+        self.options = options
+        self.unrouted = 0  # events that may not have got where they were wanted; see the gate
+        self._seen = seen
+        self._held: list[tuple[Event, Arrived | None, Custody]] = []
+        self._seq = 0
+
+    # --- in
+
+    def publish(self, each: Publish) -> None:
+        if self.overlay.links.of or self.turn.observing or not self.gate.open:
+            custody = Custody(None, 0, list(each.events) if self.turn.observing else [])
+            self.turn.custodies.append(custody)
+            if self.turn.observing:
+                self.turn.published(each.client, custody.events)
+        else:
+            custody = _NOBODY
+        for event in each.events:
+            event.source = self.source
+            event.seq = self._seq = self._seq + 1
+            if event.envelope is not None and event.envelope.retain:
+                self.retained.publish(event)
+            if self.gate.open:
+                self._dispatch(event, "", (), custody)
+            else:
+                self._hold(event, None, custody)
+
+    def take(self, event: Event, arrived: Arrived) -> None:
+        """An event from a neighbour."""
+        if not self.gate.open:
+            self._hold(event, arrived, arrived.custody)
+            return
+        peer, custody = arrived.peer, arrived.custody
+        if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
+            self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
+            for neighbour in arrived.relay:
+                if neighbour in self.routing.route(event).neighbours:
+                    self.overlay.forward(event, neighbour, peer, custody)
+            return
+        if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
+            del self._seen[next(iter(self._seen))]
+        self._seen[event.source] = event.seq
+        self._dispatch(event, peer, arrived.skip, custody)
+
+    # --- out
+
+    def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
+        """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
+        route = self.routing.route(event)
+        matches = route.matches
+        if matches and self.sessions.busy:
+            matches = self.sessions.sift(event, sender, matches)
+        if matches:
+            self.turn.effects.append(Deliver(event, matches))
+        for neighbour in route.neighbours:
+            if neighbour not in skip:
+                self.overlay.forward(event, neighbour, sender, custody)
+        if self.gate.late:
+            self._see_unrouted(event, sender)
+
+    def _see_unrouted(self, event: Event, sender: str) -> None:
+        """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
+        for neighbour in self.gate.late:
+            if neighbour != sender:
+                self.unrouted += 1
+                self.turn.see(Kind.DROPPED, peer=neighbour, event=event, detail="its table is not known")
+
+    # --- the wait for the gate
+
+    def _hold(self, event: Event, arrived: Arrived | None, custody: Custody) -> None:
+        """``arrived``: None for an event that was published here."""
+        if len(self._held) >= self.options.held_events_max:
+            self.turn.see(Kind.DROPPED, event=event, detail="waiting for neighbours' tables, and too many wait")
+            return
+        custody.pending += 1
+        self._held.append((event, arrived, custody))
+
+    def release_held(self) -> None:
+        """The gate has opened: events that waited go on.
+
+        In the order in which they came, but those of one source in the order of their numbers: where a link has moved,
+        what was kept for us comes on the old way and on the new one.
+        """
+        held, self._held = self._held, []
+        for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
+            self.turn.custodies.append(custody)  # takes over the hold that the queue had
+            if arrived is not None:
+                self.take(event, arrived)
+            else:
+                self._dispatch(event, "", (), custody)

@@ -1,0 +1,118 @@
+"""The guard: who may come to the clients' door, and which rules hold there.
+
+Owns: the files of passwords and rules, when they are read, and that slow checks of passwords hold up nobody. Must not
+know: MQTT. Files that are bad when the broker begins are a reason not to begin; when they are read again, the
+old ones go on holding, and the one who asked is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from reknit.live.errors import ConfigError
+from reknit.live.passwords import Passwords, read_passwords
+from reknit.mqtt.access import Access, BadRule, Rule
+
+__all__ = ["AccessSection", "Guard", "is_loopback", "read_rules"]
+
+CHECKS_WAITING_MAX = 256
+"""Passwords that wait to be checked; beyond it one more is refused unread."""
+RULES_BYTES_MAX = 4 << 20
+
+Anonymous: TypeAlias = Literal["loopback", "nobody", "everybody"]
+
+
+class AccessSection(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """``[access]``: who may come, and what for."""
+
+    anonymous: Anonymous = "loopback"
+    """From where a client may come without a user name."""
+    passwords: str = ""
+    """The file of users and passwords (`reknit password`); without one, no user name is believed."""
+    rules: str = ""
+    """The file of rules; without one, whoever may come may do everything."""
+
+
+class Guard:
+    def __init__(self, section: AccessSection) -> None:
+        """``ConfigError`` if a file cannot be read whole."""
+        self._section = section
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting = 0
+        self.refused_unread = 0
+        self._passwords: Passwords | None = None
+        self.access = Access()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read both files again; ``ConfigError``, and nothing has changed, if one is bad."""
+        passwords = read_passwords(Path(self._section.passwords)) if self._section.passwords else None
+        access = Access(read_rules(Path(self._section.rules))) if self._section.rules else Access()
+        self._passwords, self.access = passwords, access
+
+    @property
+    def knows_passwords(self) -> bool:
+        return self._passwords is not None
+
+    def knows(self, user: str) -> bool:
+        return self._passwords is not None and user in self._passwords
+
+    def lets_in_nameless(self, host: str) -> bool:
+        """Whether a client at this address needs no user name."""
+        if self._section.anonymous == "loopback":
+            return is_loopback(host)
+        return self._section.anonymous == "everybody"
+
+    async def check(self, user: str, password: bytes) -> bool:
+        if self._passwords is None or self._waiting >= CHECKS_WAITING_MAX:
+            self.refused_unread += 1
+            return False
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "passwords")
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self._passwords.check, user, password)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False  # nor is one that could not be told: a client that resets its connection at once has no address
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
+
+
+class _RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    rule: tuple[Rule, ...] = ()
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    try:
+        raw = path.read_bytes()
+        if len(raw) > RULES_BYTES_MAX:
+            raise ConfigError(f"rules: {path}: more than {RULES_BYTES_MAX} bytes")
+        rules = msgspec.convert(tomllib.loads(raw.decode()), _RulesFile).rule
+        for rule in rules:
+            rule.check()
+    except OSError as error:
+        raise ConfigError(f"rules: {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, BadRule) as error:
+        raise ConfigError(f"rules: {path}: {error}") from None
+    return rules

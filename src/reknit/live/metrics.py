@@ -1,0 +1,100 @@
+"""What a broker has counted, for Prometheus.
+
+Owns: the names of the metrics, their help and their few labels: broker, link, packet, reason. Must not know: who
+counts. Nothing is kept here; each time somebody asks, the counters are read as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from reknit.live import look
+
+if TYPE_CHECKING:
+    from reknit.live.driver import Driver
+
+__all__ = ["CONTENT_TYPE", "Metrics"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SHELL = {
+    "clients_accepted": "Connections of clients that were accepted.",
+    "clients_refused": "Connections of clients beyond the bound.",
+    "clients_paused": "Times that a client's socket was full.",
+    "passwords_unread": "Passwords that were refused unread: too many waited, or there is no file of them.",
+    "clients_too_slow": "Clients that were cut since they did not read.",
+    "links_accepted": "Connections of other brokers that were accepted.",
+    "links_dialled": "Connections to other brokers that were made.",
+    "links_closed": "Connections of brokers that were not wanted any longer.",
+    "failures": "Exceptions that nothing else had handled; each is a bug.",
+    "turns": "Times that the broker had something to do.",
+    "writes": "Times that it wrote to a socket.",
+}
+
+
+class Metrics(Collector):
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._broker = driver.broker.name
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing beforehand: what there is, is known when somebody asks."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        counted = look.count(self._driver)
+        for name, text in _SHELL.items():
+            yield self._counter(name, text, {"": counted["shell"][name]})
+        yield from self._door()
+        yield from self._links()
+
+    def _door(self) -> Iterator[Metric]:
+        counters = self._driver.door.counters
+        yield self._gauge("clients", "Clients that are connected.", {"": counters.connections})
+        yield self._gauge("sessions", "Sessions, with and without a connection.", {"": counters.sessions})
+        yield self._counter("received_bytes", "Bytes from clients.", {"": counters.bytes_received})
+        yield self._counter("sent_bytes", "Bytes to clients.", {"": counters.bytes_sent})
+        yield self._counter("malformed", "Packets that were none.", {"": counters.malformed})
+        yield self._counter("packets_received", "Packets from clients.", counters.received, "packet")
+        yield self._counter("packets_sent", "Packets to clients.", counters.sent, "packet")
+        yield self._counter("refused", "What clients asked for in vain.", counters.refused, "reason")
+        yield self._counter("dropped", "Messages that were not delivered.", counters.dropped, "reason")
+
+    def _links(self) -> Iterator[Metric]:
+        links = look.neighbours(self._driver)
+        up = {name: int(each["up"]) for name, each in links.items()}
+        waiting = {name: each["outbox_bytes"] for name, each in links.items()}
+        yield self._gauge("link_up", "Whether the link to this neighbour is up.", up, "link")
+        yield self._gauge("link_outbox_bytes", "Bytes that this neighbour has not settled.", waiting, "link")
+        unrouted = self._driver.broker.transit.unrouted
+        refused = self._driver.broker.book.refused
+        yield self._counter("book_refused", "Lines of the book for which there was no room.", {"": refused})
+        yield self._counter("unrouted", "Events that may not have got where they were wanted.", {"": unrouted})
+
+    def _counter(self, name: str, text: str, values: Mapping[str, float], label: str = "") -> Metric:
+        family = CounterMetricFamily(f"reknit_{name}", text, labels=self._labels(label))
+        return self._filled(family, values, label)
+
+    def _gauge(self, name: str, text: str, values: Mapping[str, float], label: str = "") -> Metric:
+        family = GaugeMetricFamily(f"reknit_{name}", text, labels=self._labels(label))
+        return self._filled(family, values, label)
+
+    def _labels(self, label: str) -> list[str]:
+        return ["broker", label] if label else ["broker"]
+
+    def _filled(
+        self, family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, float], label: str
+    ) -> Metric:
+        for key, value in sorted(values.items()):
+            family.add_metric([self._broker, key.lower()] if label else [self._broker], value)
+        return family

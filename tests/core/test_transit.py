@@ -1,0 +1,123 @@
+"""The way of an event: ids, the guard against copies, where it goes on, and the wait for the gate."""
+
+from __future__ import annotations
+
+import random
+
+from reknit.core.broker import Broker, BrokerOptions
+from reknit.core.io import Deliver
+from reknit.model.event import Event
+from reknit.trace.records import Kind
+from reknit.wire.messages import Events, Snapshot
+from tests.core.desk import Desk, event, pattern
+
+A = pattern("a")
+
+
+# --- ids
+
+
+def test_ids_rise_and_name_one_life_of_one_broker() -> None:
+    desk = Desk()
+    desk.client("ann", pattern("#"))
+    desk.publish(event("a"), event("b"))
+    desk.publish(event("c"))
+    assert [each.event.id for each in desk.all(Deliver)] == [("b.1", 1), ("b.1", 2), ("b.1", 3)]
+    other = Broker("b", 2, BrokerOptions(), random.Random(1))
+    assert other.source != desk.broker.source
+
+
+def test_an_event_is_stamped_by_the_broker_that_accepts_it() -> None:
+    desk = Desk()
+    desk.client("ann", pattern("#"))
+    desk.publish(Event("a", b"payload", source="forged", seq=99))
+    [deliver] = desk.all(Deliver)
+    assert deliver.event.id == ("b.1", 1)
+
+
+# --- the guard against copies
+
+
+def test_a_copy_is_dropped_and_seen() -> None:
+    desk = Desk("m", "n")
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([], last=True))
+    desk.client("ann", pattern("#"))
+    first.say(Events([event("a", 5, "z.1"), event("b", 6, "z.1")]))
+    second.say(Events([event("b", 6, "z.1"), event("c", 7, "z.1"), event("a", 5, "z.1")]))
+    assert [topic for topic, _ in desk.deliveries()] == ["a", "b", "c"]
+    assert [record.detail for record in desk.records(Kind.DROPPED)] == ["copy", "copy"]
+
+
+def test_our_own_events_do_not_come_back() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.client("ann", pattern("#"))
+    far.say(Events([event("a", 99, desk.broker.source)]))
+    assert desk.deliveries() == []
+
+
+def test_the_guard_forgets_the_oldest_sources_first() -> None:
+    desk = Desk("n", sources_max=2)
+    far = desk.linked("n", 1)
+    desk.client("ann", pattern("#"))
+    for source in ("x", "y", "z"):
+        far.say(Events([event(source, 1, source)]))
+    far.say(Events([event("z-again", 1, "z"), event("y-again", 1, "y"), event("x-again", 1, "x")]))
+    assert [topic for topic, _ in desk.deliveries()] == ["x", "y", "z", "x-again"]
+
+
+# --- where events go
+
+
+def test_an_event_does_not_go_back_where_it_came_from() -> None:
+    desk = Desk("m", "n")
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([("", [pattern("#")])], last=True))
+    first.say(Events([event("a", 1, "m.1")]))
+    assert first.topics() == []
+    assert second.topics() == ["a"]
+
+
+def test_events_that_go_on_without_a_neighbours_table_are_seen() -> None:
+    desk = Desk("m", "n", gate_s_max=5.0)
+    desk.linked("m", 1, A)
+    desk.run(6.0)
+    desk.publish(event("a"))
+    dropped = [(record.peer, record.detail) for record in desk.records(Kind.DROPPED)]
+    assert dropped == [("n", "its table is not known")]
+    assert desk.broker.table()["unrouted"] == 1
+    desk.linked("n", 2)
+    desk.publish(event("a"))
+    assert len(desk.records(Kind.DROPPED)) == 1
+
+
+# --- the wait for the gate
+
+
+def test_what_waits_at_the_gate_is_bounded_and_each_drop_is_seen() -> None:
+    desk = Desk("n", held_events_max=3)
+    desk.client("ann", pattern("#"))
+    for number in range(5):
+        desk.publish(event(f"t{number}"))
+    assert [record.event.topic for record in desk.records(Kind.DROPPED) if record.event] == ["t3", "t4"]
+    desk.linked("n", 1)
+    assert [topic for topic, _ in desk.deliveries()] == ["t0", "t1", "t2"]
+
+
+def test_what_has_waited_goes_on_in_the_order_of_its_sources_numbers() -> None:
+    """Where a link has moved, what was kept for a broker comes on the old way and on the new one."""
+    desk = Desk("m", "n")
+    desk.client("ann", pattern("#"))
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    first.greet()
+    first.say(Events([event("later", 2, "z.1")]))
+    second.greet()
+    second.say(Snapshot([], last=True), Events([event("sooner", 1, "z.1"), event("other", 1, "y.1")]))
+    assert desk.deliveries() == []
+    first.say(Snapshot([], last=True))
+    assert [topic for topic, _ in desk.deliveries()] == ["sooner", "later", "other"]

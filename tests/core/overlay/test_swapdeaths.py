@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reknit.core.links.options import LinkOptions
+from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
@@ -12,7 +13,7 @@ from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
-from reknit.trace.records import SWAP_WITHOUT
+from reknit.trace.records import SWAP_WITHOUT, Kind
 from reknit.wire.messages import Ask
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
@@ -328,3 +329,23 @@ def test_a_mover_that_the_goal_has_not_heard_asks_the_middle_too_if_it_is_refuse
     play.until("c has given up a as lost")
     play.drain("c")
     assert play.end() == [("a", "b")]
+
+
+def test_what_waits_for_a_cause_goes_on_when_the_swap_is_undone() -> None:
+    """The middle has an event of the mover, and waits for one of the goal that the mover had seen before."""
+    play = Play(silence_s_max=60.0, progress_s_max=60.0)
+    play.until("swap: lockAck at the mover")
+    for one, other in ("bc", "cb"):
+        play.network.cut(one, other)
+    play.publish("c", "at c", Event("all/cause"))
+    play.at(0.06)
+    play.publish("a", "at a", Event("all/effect"))
+    play.at(0.2, crash="c")
+    play.pause("b")
+    play.at(35.0)
+    play.network.heal()
+    play.resume("b")
+    play.at(36.0, start="c")
+    assert play.end() == [("a", "b"), ("b", "c")]
+    seen = [record for record in play.records if record.kind is Kind.DELIVERED and record.node == "b"]
+    assert "all/effect" in [record.event.topic for record in seen if record.event]

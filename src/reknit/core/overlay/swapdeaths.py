@@ -243,6 +243,7 @@ class SwapDeaths(SwapLinks):
 
     def _end(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
         self._see(swap, "", "undone")
+        self._tear(swap)  # nothing waits for causes any more: they may be lost
         swap.triangle.over = True
         self.history.end(change_name(swap.note.id), why)
         self._set_current(None)

@@ -131,6 +131,7 @@ class SwapLocks(SwapState):
         elif note.part is Part.GOAL and not note.opened:
             # It got the link when the others had given up. What it gave to the middle went on from there as usual.
             swap.triangle.flush()
+            self._tear(swap)  # nothing waits for causes any more
             self.links.remove(swap.mover, "the swap was given up")
             self._set_current(None)
             yield Replayed(swap.mover)

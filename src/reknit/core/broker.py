@@ -261,19 +261,20 @@ class Broker:
                 self.book.compare(peer)
             case Bypassed(gone=gone, by=by):
                 if gone in self.gate.missing:
-                    self.gate.expect(by)
+                    self.gate.stands_in(by, gone)
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
                 self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
+                self.gate.stands_in(new, old)
+                self._heard(old)
                 self._tell(new) if tell else self.routing.resume(new)
                 self.book.compare(new)
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
-                if gone in self.gate.missing:  # what it wants is not known here; whoever took it over will tell
-                    self.gate.expect(into)
+                self.gate.stands_in(into, gone)
                 self.routing.merge(gone, into, said or [])
                 self._tell(into) if said is None else self.routing.resume(into)
                 self._heard(gone)

@@ -64,6 +64,10 @@ REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
 
 
+ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
+"""For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -92,6 +96,7 @@ class Plan(msgspec.Struct, frozen=True):
     """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
+    absent_s_max: float
 
 
 @dataclass(slots=True)
@@ -105,8 +110,10 @@ class Outcome:
 
 
 def draw(seed: int, focus: Focus = "all") -> Plan:
-    plan = _draw_all(seed)
-    return plan if focus == "all" else _focused(plan, focus)
+    plan = _draw_all(seed) if focus == "all" else _focused(_draw_all(seed), focus)
+    # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
+    hasty = plan.faults.crashes and not plan.faults.lost_links
+    return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
 
 
 def _focused(plan: Plan, focus: Focus) -> Plan:
@@ -159,8 +166,9 @@ def _draw_all(seed: int) -> Plan:
         drains=rng.choice((0, 0, 1, 3)),
         replaces_per_s=0.0,
         lost_s=0.0,
+        absent_s_max=0.0,
     )
-    return _draw_repairs(plan, rng)
+    return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))
 
 
 def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
@@ -395,7 +403,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         founded=plan.founded,
         gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
         links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
-        overlay=OverlayOptions(),
+        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
         repair=RepairOptions(lost_s=plan.lost_s),
     )
 

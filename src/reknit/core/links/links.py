@@ -13,7 +13,7 @@ Owns: which connection belongs to which link. Must not know: why a link exists.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -106,6 +106,7 @@ class Links:
         self.options = options
         self.rng = rng
         self.of: dict[str, Link] = {}  # by neighbour
+        self.hidden: Callable[[], tuple[str, ...]] = tuple  # whose links belong to no tree, not yet or not any more
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
@@ -369,7 +370,7 @@ class Links:
             link.resume(hello)
             return False
         session = self.rng.getrandbits(48) | 1
-        self._send(conn, self._hello(session, 0, not link.leaving and not link.tentative, None))
+        self._send(conn, self._hello(session, 0, self._is_in_tree(link), None))
         link.renew(hello, session)
         return True
 
@@ -421,7 +422,11 @@ class Links:
             link.flush()
 
     def _greeting(self, link: Link) -> Hello:
-        return self._hello(link.session, link.received, not link.leaving and not link.tentative, None)
+        return self._hello(link.session, link.received, self._is_in_tree(link), None)
+
+    def _is_in_tree(self, link: Link) -> bool:
+        """Only such a link may be adopted by an end without memory: any other one could close a cycle."""
+        return not link.leaving and not link.tentative and link.peer not in self.hidden()
 
     def _hello(self, session: int, received: int, linked: bool, wave: Wave | None, alone: bool = False) -> Hello:
         who = (VERSION, self.dialect, self.turn.node, self.address, self.incarnation)

@@ -67,6 +67,7 @@ class Overlay:
             self._close_when_empty,
             self.history,
         )
+        links.hidden = self.swaps.hidden
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
         self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
@@ -230,8 +231,11 @@ class Overlay:
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self.leaves.of.pop(peer)
-        self.links.remove(peer, detail)
-        self.swaps.closed(peer)
+        if leaving.whole and error:  # its far end may still think that it is one of the tree, in any of our lives
+            self.links.give_up(peer, detail)
+        else:
+            self.links.remove(peer, detail)
+        self.swaps.closed(peer, emptied=not error)
         yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")
@@ -375,7 +379,7 @@ class Overlay:
         if peer in self.swaps.hidden():
             yield from self.swaps.turned_out(peer)
             return
-        lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
+        to_be_asked = self.swaps.to_be_asked(peer)
         yield from self.swaps.turned_out(peer)
         if peer in self.leaves.of:  # the swap has gone on without it
             yield from self._forget(peer, "left", "")
@@ -385,8 +389,8 @@ class Overlay:
         yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
-        if lost:
-            self.joins.want_back(peer, address)
+        for each, address in to_be_asked.items():
+            self.joins.want_back(each, address)
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
         answer = self.search.neighbour_gone(peer, why)

@@ -10,6 +10,7 @@ Owns: what a schedule consists of. Must not know: what is right; that is for the
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import traceback
@@ -178,7 +179,10 @@ def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
         return msgspec.structs.replace(plan, replaces_per_s=replaces)
     losses = rng.randint(0, 2)
     faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
-    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, lost_s=rng.choice((0.5, 2.0, 5.0)))
+    fields = {"replaces_per_s": replaces, "faults": faults, "lost_s": rng.choice((0.5, 2.0, 5.0))}
+    if faults.lost_links:  # a drain could take away the only broker by which the ends of a lost link reach each other
+        fields["drains"] = 0
+    return msgspec.structs.replace(plan, **fields)
 
 
 def _draw_faults(rng: random.Random) -> FaultOptions:
@@ -274,11 +278,12 @@ class _Run:
     # --- clients
 
     def _give_clients(self, brokers: Iterable[str]) -> None:
+        """Under names that nobody has: those of a broker that was lost may have moved before."""
+        taken = {client for _, client in self.wants}
         for broker in brokers:
-            for number in range(self.plan.clients_per_broker):
-                self.wants[broker, f"{broker}-c{number + 1}"] = {
-                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
-                }
+            free = (name for number in itertools.count(1) if (name := f"{broker}-c{number}") not in taken)
+            for client in itertools.islice(free, self.plan.clients_per_broker):
+                self.wants[broker, client] = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
 
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""

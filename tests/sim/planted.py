@@ -642,7 +642,7 @@ def tell_nobody_of_the_neighbours(patch: Patch) -> None:
     patch.setattr(Repair, "_tell_around", lambda self, tree: None)
 
 
-@near(51)
+@near(127)
 @plant
 def take_back_whom_one_has_given_up(patch: Patch) -> None:
     """The lost one is back, and still holds us for its neighbour."""
@@ -675,7 +675,7 @@ def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     patch.setattr(Walk, "_following", lambda self: "")
 
 
-@near(651)
+@near(953)
 @plant
 def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
     original = Walk.__init__

@@ -399,6 +399,7 @@ class Overlay:
 
     def _new_links(self, peers: Iterator[str]) -> Iterator[OverlayEvent]:
         for peer in peers:
+            self.swaps.joined(peer)
             yield Linked(peer, again=False)
 
     def _send_if_linked(self, peer: str, message: Message) -> None:

@@ -157,6 +157,10 @@ class SwapState:
         """Does it tell what it wants by the new tree?"""
         return peer not in self._unseated
 
+    def joined(self, peer: str) -> None:
+        """By a search, as a stranger: it tells by the tree as it is, and knows of no swap in which it was our goal."""
+        self._unseated.pop(peer, None)
+
     def defers(self, peer: str) -> bool:
         """Does this broker not know yet what to tell it? It will."""
         swap = self.current

@@ -654,7 +654,7 @@ def take_back_whom_one_has_given_up(patch: Patch) -> None:
     patch.setattr(Links, "give_up", give_up)
 
 
-@near(511)
+@near(1137)
 @plant
 def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
     """A link that was made for a change that came to nothing is still there when its other end asks to be joined."""

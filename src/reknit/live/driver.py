@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
-__all__ = ["Counters", "Driver", "RecordSink"]
+__all__ = ["Counters", "Driver", "RecordSink", "StoreCounters"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
@@ -109,6 +109,21 @@ class Counters(msgspec.Struct):
     writes: int = 0
 
 
+class StoreCounters(msgspec.Struct):
+    """What became of the store since this broker began; see ``durable``."""
+
+    commits: int = 0
+    commits_failed: int = 0
+    commit_s: float = 0.0
+    """All of them together."""
+    entries_kept: int = 0
+    entries_dropped: int = 0
+    held_bytes: int = 0
+    """That wait for a commit now."""
+    pauses: int = 0
+    """Times that too much was held, and nobody was read."""
+
+
 class Driver:
     """Feeds one broker and one door, and performs what they answer. Create it inside the running loop."""
 
@@ -143,6 +158,8 @@ class Driver:
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
+        self.store: StoreCounters | None = None  # of a broker that has one
+        self.trouble = ""  # why it cannot go on for now
         self._conns = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
@@ -353,10 +370,13 @@ class Driver:
     def _close_links(self) -> None:
         closing, self._closing = self._closing, {}
         for conn, reason in closing.items():
-            if (link := self.links.pop(conn, None)) is not None:
-                self.counters.links_closed += 1
-                self.journal.closed(link.peer or link.host, reason)
-                link.close()
+            self._close_link(conn, reason)
+
+    def _close_link(self, conn: int, reason: str) -> None:
+        if (link := self.links.pop(conn, None)) is not None:
+            self.counters.links_closed += 1
+            self.journal.closed(link.peer or link.host, reason)
+            link.close()
 
     def _observe(self, seen: list[Seen]) -> None:
         """News of links come even without a trace; everything else only for it."""

@@ -16,6 +16,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from reknit.store.entries import Entry, Key, StoreBusy, StoreDamaged, StoreError, StoreFull, checksum
 from reknit.store.wal import read_journal
@@ -34,9 +35,17 @@ CREATE TABLE entry (
     shelf TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (shelf, key)
 ) WITHOUT ROWID
 """
-_PUT = "INSERT OR REPLACE INTO entry (shelf, key, value, checksum) VALUES (?, ?, ?, ?)"
-_DROP = "DELETE FROM entry WHERE shelf = ? AND key = ?"
+# A statement for many entries is one step of SQLite, and a thread that takes a step lets go of the interpreter: with a
+# step for each entry it would have to wait for its turn again each time, behind a loop that is busy.
+_SIZES = (256, 64, 16, 4, 1)
+_PUT = {
+    size: f"INSERT OR REPLACE INTO entry (shelf, key, value, checksum) VALUES {', '.join(['(?, ?, ?, ?)'] * size)}"
+    for size in _SIZES
+}
+_DROP = {size: f"DELETE FROM entry WHERE shelf = ? AND key IN ({', '.join('?' * size)})" for size in _SIZES}
 _ALL = "SELECT shelf, key, value, checksum FROM entry ORDER BY shelf, key"
+
+T = TypeVar("T")
 
 
 def journal_of(path: Path) -> Path:
@@ -72,6 +81,15 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
 def _damaged(path: Path, what: str) -> StoreDamaged:
     plain = " ".join(what.split())
     return StoreDamaged(f"{path}: damaged: {plain}; `reknit store check {path} --salvage NEW` copies what is sound")
+
+
+def _pieces(items: list[T]) -> Iterator[list[T]]:
+    """The same items in pieces for which there are statements."""
+    at = 0
+    for size in _SIZES:
+        while len(items) - at >= size:
+            yield items[at : at + size]
+            at += size
 
 
 class SqliteStore:
@@ -154,7 +172,7 @@ class SqliteStore:
         base.execute(_SCHEMA)
         base.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         base.execute(f"PRAGMA user_version = {VERSION}")
-        base.execute(_PUT, (_ABOUT, _NAME, name.encode(), checksum(_ABOUT, _NAME, name.encode())))
+        base.execute(_PUT[1], (_ABOUT, _NAME, name.encode(), checksum(_ABOUT, _NAME, name.encode())))
         base.execute("COMMIT")
 
     def _checked(self, row: tuple[object, ...]) -> Entry:
@@ -178,16 +196,20 @@ class SqliteStore:
     def commit(self, batch: Mapping[Key, bytes | None]) -> None:
         base = self._base
         assert base is not None
-        kept = [
-            (shelf, key, value, checksum(shelf, key, value))
-            for (shelf, key), value in batch.items()
-            if value is not None
-        ]
-        gone = [key for key, value in batch.items() if value is None]
+        kept: list[tuple[str, bytes, bytes, int]] = []
+        gone: dict[str, list[bytes]] = {}
+        for (shelf, key), value in batch.items():
+            if value is None:
+                gone.setdefault(shelf, []).append(key)
+            else:
+                kept.append((shelf, key, value, checksum(shelf, key, value)))
         try:
             base.execute("BEGIN IMMEDIATE")
-            base.executemany(_DROP, gone)
-            base.executemany(_PUT, kept)
+            for shelf, keys in gone.items():
+                for some in _pieces(keys):
+                    base.execute(_DROP[len(some)], (shelf, *some))
+            for rows in _pieces(kept):
+                base.execute(_PUT[len(rows)], [field for row in rows for field in row])
             base.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reknit.core.io import Close, Send
-from reknit.core.links.custody import Custody
+from reknit.core.links.custody import Custody, settle
 from reknit.core.links.options import LinkOptions
 from reknit.core.links.outgoing import Outgoing, owed_events
 from reknit.core.turn import Turn
@@ -440,11 +440,3 @@ class Link:
     @property
     def everything_received(self) -> bool:
         return not self._fresh and self._peer_received == self._next_seq - 1
-
-
-def settle(custody: Custody, turn: Turn) -> None:
-    """All copies are with the next hops: pass the word on to whoever waits for it."""
-    if custody.link is not None:
-        custody.link.advance_settled(custody)
-    elif turn.observing:
-        turn.settled(custody.events)

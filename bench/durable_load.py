@@ -40,25 +40,31 @@ class Wire:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=READ_S_MAX)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = b""
+        self._early: list[tuple[int, int, bytes]] = []
+        try:
+            self.present = self._connect(client, clean)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def _connect(self, client: str, clean: bool) -> bool:
+        """Whether there is a session."""
         flags = bytes([2 if clean else 0])
         self.socket.sendall(_packet(0x10, b"\0\4MQTT\4" + flags + struct.pack(">H", 0) + _text(client)))
-        kind, _, body = next(self.read())
+        (kind, _, body), *self._early = self.read()
         if kind != CONNACK or body[1]:
             raise ConnectionError(f"refused: {body!r}")
-        self.present = body[0] == 1
+        return body[0] == 1
 
-    def read(self) -> Iterator[tuple[int, int, bytes]]:
+    def read(self) -> list[tuple[int, int, bytes]]:
         """What one read brings, at least one packet: kind, flags, body."""
-        found = False
-        while not found:
-            for each in self._parse():
-                found = True
-                yield each
-            if not found:
-                data = self.socket.recv(1 << 18)
-                if not data:
-                    raise ConnectionError("closed")
-                self._buffer += data
+        found, self._early = self._early, []
+        while not found and not (found := list(self._parse())):
+            data = self.socket.recv(1 << 18)
+            if not data:
+                raise ConnectionError("closed")
+            self._buffer += data
+        return found
 
     def _parse(self) -> Iterator[tuple[int, int, bytes]]:
         data, at = self._buffer, 0

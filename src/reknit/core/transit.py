@@ -92,12 +92,23 @@ class Transit:
         peer, custody = arrived.peer, arrived.custody
         if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
+            if self.turn.keeping:
+                self._entrust(event, peer, custody)
             for neighbour in arrived.relay:
                 if neighbour in self.routing.route(event).neighbours:
                     self.overlay.forward(event, neighbour, peer, custody)
             return
         self._remember(event)
         self._dispatch(event, peer, arrived.skip, custody)
+
+    def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
+        """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
+
+        Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it.
+        """
+        for name, link in self.overlay.links.of.items():
+            if name != sender:
+                link.entrust(event, custody)
 
     def _remember(self, event: Event) -> None:
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
@@ -122,7 +133,6 @@ class Transit:
             custody.kept = routed
             if routed:
                 self._again[custody] = None
-            self._remember(event)
             if self.gate.open:
                 self.turn.custodies.append(custody)
                 self._go_on(event, custody)
@@ -131,6 +141,8 @@ class Transit:
 
     def _go_on(self, event: Event, custody: Custody) -> None:
         """An event of clients, of this life or of one before, that waited for the gate."""
+        if event.source != self.source:
+            self._remember(event)  # not sooner: were we to die before, nobody here would have had it
         if custody in self._again:
             del self._again[custody]
             for neighbour in self.routing.route(event).neighbours:

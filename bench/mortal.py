@@ -94,8 +94,10 @@ class Outcome:
         return self.acknowledged / self.seconds
 
 
-def kills(directory: Path, count: int, qos_of_all: tuple[int, ...] = (1, 2), seed: int = 1) -> list[Outcome]:
-    """Kill a broker so often, each time after its clients have had something of it for a random while."""
+def kills(
+    directory: Path, count: int, qos_of_all: tuple[int, ...] = (1, 2), served_s_max: float = 0.3, seed: int = 1
+) -> list[Outcome]:
+    """Kill a broker so often, each time after its clients were served for a random while, at most so long."""
     rng = random.Random(seed)
     with mortal(directory) as broker:
         subscribers = [Subscriber(broker.port, f"sub{qos}", f"t/{qos}", qos) for qos in qos_of_all]
@@ -108,7 +110,7 @@ def kills(directory: Path, count: int, qos_of_all: tuple[int, ...] = (1, 2), see
             publisher.start()
         for _ in range(count):
             _until_served(publishers)
-            time.sleep(rng.uniform(0.0, 0.3))
+            time.sleep(rng.uniform(0.0, served_s_max))
             broker.kill()
             broker.start()
         _until_served(publishers)

@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +30,14 @@ CONFIG = "[mqtt]\nqueue_messages_max = 1000000\nqueue_bytes_max = 1000000000\n"
 class Mortal:
     """One broker, over all its lives."""
 
-    def __init__(self, directory: Path, *, store: bool = True, config: str = CONFIG) -> None:
-        self.port, self._links, self._admin = free_ports(3)
-        self._file = directory / "mortal.toml"
-        self._file.write_text(config)
-        self._log = directory / "mortal.log"
-        self._store = ["--store", str(directory / "mortal.store")] if store else []
+    def __init__(self, directory: Path, name: str = "mortal", more: Sequence[str] = (), *, store: bool = True) -> None:
+        """``more``: further options of its command."""
+        self.name = name
+        self.port, self.links, self._admin = free_ports(3)
+        self._file = directory / f"{name}.toml"
+        self._file.write_text(CONFIG)
+        self._log = directory / f"{name}.log"
+        self._more = [*more, *(["--store", str(directory / f"{name}.store")] if store else [])]
         self.process: subprocess.Popen[bytes] | None = None
         self.lives = 0
 
@@ -45,9 +47,9 @@ class Mortal:
 
     def start(self) -> None:
         here = "127.0.0.1:"
-        command = [sys.executable, "-m", "reknit", "broker", "--name", "mortal", "--config", str(self._file)]
-        command += ["--mqtt", f"{here}{self.port}", "--listen", f"{here}{self._links}"]
-        command += ["--admin", f"{here}{self._admin}", *self._store]
+        command = [sys.executable, "-m", "reknit", "broker", "--name", self.name, "--config", str(self._file)]
+        command += ["--mqtt", f"{here}{self.port}", "--listen", f"{here}{self.links}"]
+        command += ["--admin", f"{here}{self._admin}", *self._more]
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
         self.lives += 1
@@ -68,8 +70,8 @@ class Mortal:
 
 
 @contextlib.contextmanager
-def mortal(directory: Path, *, store: bool = True, config: str = CONFIG) -> Iterator[Mortal]:
-    broker = Mortal(directory, store=store, config=config)
+def mortal(directory: Path, name: str = "mortal", more: Sequence[str] = (), *, store: bool = True) -> Iterator[Mortal]:
+    broker = Mortal(directory, name, more, store=store)
     broker.start()
     try:
         yield broker

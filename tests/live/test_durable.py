@@ -309,3 +309,36 @@ def test_a_message_of_a_client_without_a_lasting_session_is_durable_too(tmp_path
             time.sleep(0.01)
         again.end()
     assert again.received == [1]
+
+
+def test_what_was_published_for_a_dead_neighbour_outlives_its_own_broker(tmp_path: Path) -> None:
+    """The outbox of a link: acknowledged here, not yet there, and then both are killed."""
+    near_state, far_state = (["--state", str(tmp_path / f"{name}.json")] for name in ("b1", "b2"))
+    with mortal(tmp_path, "b1", [*near_state, "--expect", "b2"]) as near:
+        link = ["--link", f"b1=127.0.0.1:{near.links}"]
+        with mortal(tmp_path, "b2", [*far_state, *link]) as far:
+            subscriber = Subscriber(far.port, "s", "t", 1)
+            subscriber.start()
+            subscriber.subscribed.wait(30)
+            publisher = Publisher(near.port, "p", "t", 1)
+            publisher.start()
+            while not subscriber.received:  # the subscription has spread
+                time.sleep(0.01)
+            for _ in range(2):
+                far.kill()
+                before = len(publisher.acknowledged)
+                while len(publisher.acknowledged) < before + 500:
+                    time.sleep(0.01)
+                near.kill()
+                near.start()
+                far.start()
+                connections = publisher.connections
+                while publisher.connections == connections:
+                    time.sleep(0.01)
+            publisher.paused.set()
+            while not publisher.settled or not set(publisher.acknowledged) <= set(subscriber.received):
+                time.sleep(0.05)
+            publisher.end()
+            subscriber.end()
+    assert len(publisher.acknowledged) > 1000
+    assert publisher.lost + subscriber.lost == 0

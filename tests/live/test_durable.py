@@ -233,6 +233,45 @@ async def twice_named(plan: BrokerPlan) -> None:
         pytest.fail("it runs")
 
 
+def test_a_session_that_has_moved_here_is_kept_here_and_no_longer_there(
+    plan: Callable[..., BrokerPlan], tmp_path: Path, until: Until
+) -> None:
+    def with_store(name: str, neighbours: dict[str, str] | None = None) -> BrokerPlan:
+        return plan(name, neighbours, store=StoreSection(path=str(tmp_path / name)))
+
+    async def move() -> None:
+        async with (
+            broker_running(with_store("b1", {"b2": ""})) as heir,
+            broker_running(with_store("b2", {"b1": str(heir.listen)})) as leaver,
+            httpx.AsyncClient(trust_env=False) as http,
+        ):
+            await until(lambda: not heir.driver.waiting_for() and not leaver.driver.waiting_for())
+            _, writer = await opened(leaver, SUBSCRIBE)
+            writer.write(b"\xe0\0")
+            await until(lambda: not leaver.driver.clients)
+            writer.close()
+            reader, writer = await asyncio.open_connection(*leaver.mqtt)
+            writer.write(CONNECT.replace(b"\4\0\0\0\0\1c", b"\4\2\0\0\0\1p") + PUBLISH)
+            assert await reader.readexactly(8) == b"\x20\2\0\0" + ACKNOWLEDGED
+            writer.close()
+            assert (await http.post(f"http://{leaver.admin}/drain")).status_code == 202
+            async with asyncio.timeout(30):
+                await leaver.driver.moves.ended.wait()
+
+    async def after() -> None:
+        async with broker_running(with_store("b1")) as running:
+            reader, writer = await asyncio.open_connection(*running.mqtt)
+            writer.write(CONNECT)
+            assert await reader.readexactly(4 + 8) == b"\x20\2\1\0" + b"\x32\x06\0\1t\0\1x"
+            writer.close()
+
+    asyncio.run(move())
+    left = SqliteStore(tmp_path / "b2", "b2")
+    assert [shelf for shelf, _, _ in left.load() if shelf in ("session", "message")] == []
+    left.close()
+    asyncio.run(after())
+
+
 # --- processes
 
 

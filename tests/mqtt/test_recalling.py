@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from reknit.core import io
 from reknit.model.event import Event
+from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import IDENTS, MESSAGES, RECEIVED, SESSIONS, Keeper, KeptSession
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.recalling import SHELVES, BadEntry, Recalled
@@ -86,3 +90,39 @@ def test_a_name_that_is_no_text_and_a_pattern_that_is_none_are_refused(keeper: K
         Recalled(keeper).take(MESSAGES, b"\xff\0" + bytes(8), b"")
     with pytest.raises(BadEntry):
         Recalled(keeper).take(SESSIONS, b"c", b"")
+
+
+def test_a_session_that_is_over_by_now_ends_with_its_will_and_leaves_nothing(keeper: Keeper) -> None:
+    session = keeper.session("c")
+    session.expiry_s, session.ends_at, session.will_at = 60, 100.0, 90.0
+    session.will = Event("will", b"!")
+    session.wait(message(1))
+    store = written(keeper, session)
+    fresh = Keeper(OPTIONS, EPOCH)
+    door, recalled = Door(OPTIONS, Random(1), EPOCH, fresh), Recalled(fresh)
+    for entry in store.load():
+        recalled.take(*entry)
+    commands = door.recall(recalled.sessions(200.0), 200.0)
+    assert [type(each) for each in commands] == [io.Publish, io.Detach]
+    assert commands[-1] == io.Detach("c")
+    assert door.counters.sessions == 0
+    store.commit(fresh.take())
+    assert len(store) == 0
+
+
+def test_a_will_that_is_due_at_the_start_is_published_and_the_session_goes_on(keeper: Keeper) -> None:
+    session = keeper.session("c")
+    session.expiry_s = 60
+    here = connection()
+    here.will = Event("will", b"!")
+    session.resume(here)
+    store = written(keeper, session)
+    fresh = Keeper(OPTIONS, EPOCH)
+    door, recalled = Door(OPTIONS, Random(1), EPOCH, fresh), Recalled(fresh)
+    for entry in store.load():
+        recalled.take(*entry)
+    assert door.recall(recalled.sessions(200.0), 200.0) == []
+    [publish] = door.due(200.0)
+    assert isinstance(publish, io.Publish)
+    store.commit(fresh.take())
+    assert again(store, now=300.0).will is None  # once

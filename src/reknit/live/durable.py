@@ -190,7 +190,13 @@ class DurableDriver(Driver):
             self.failed("a commit")
             self._fail("an internal failure")
         else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        try:
             self._succeed()
+        except Exception:
+            self.failed("what was held for a commit")
 
     def _count(self, took_s: float) -> None:
         gone = sum(value is None for value in self._batch.values())

@@ -205,3 +205,23 @@ def test_what_waits_for_the_gate_has_not_been_seen() -> None:
     first.say(Snapshot([], last=True))
     first.say(Events([sure("a", 5, "z.1")]))
     assert desk.broker.seen == {}
+
+
+def test_a_copy_is_not_settled_before_the_first_one_is() -> None:
+    """Whoever sends it again has lost its memory, and would forget it for good."""
+    desk = Desk("m", "n", durable=True)
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([("", [A])], last=True))
+    first.say(Events([sure("a", 5, "z.1")]))
+    again = desk.far_end("m", 3)
+    again.greet(incarnation=99)
+    again.say(Events([sure("a", 5, "z.1")]), Snapshot([("", [A])], last=True))
+    desk.run(0.5)
+    assert again.seq == 1
+    assert [frame.settled for frame in [*again.acks(), *again.data()]][-1] == 0
+    second.ack()
+    desk.run(0.5)
+    assert again.acks()[-1].settled == 1
+    assert second.topics() == ["a"]

@@ -204,10 +204,14 @@ def _step_of_session(session: KeptSession, name: str, number: int) -> None:
 
 
 @settings(max_examples=300)
-@given(STEPS)
-def test_after_any_steps_the_entries_say_what_the_session_is(steps: list[tuple[str, int]]) -> None:
+@given(STEPS, st.booleans())
+def test_after_any_steps_the_entries_say_what_the_session_is(steps: list[tuple[str, int]], lasts: bool) -> None:
     keeper, store = Keeper(OPTIONS, EPOCH), MemoryStore()
     session = keeper.session("c")
+    session.expiry_s = 10 * lasts
+    session.resume(connection())
+    session.changed()
+    store.commit(keeper.take())
     for count, (name, number) in enumerate(steps):
         if name == "commit":
             store.commit(keeper.take())

@@ -64,7 +64,9 @@ class Recalled:
 
     def _take(self, shelf: str, key: bytes, value: bytes) -> None:
         name, _, rest = key.partition(b"\0")
-        parts = self._of.setdefault(name.decode(), _Parts())
+        client = name.decode()
+        if (parts := self._of.get(client)) is None:
+            parts = self._of[client] = _Parts()
         if shelf == SESSIONS:
             parts.entry = _sessions.decode(value)
             for subscription in parts.entry.subscriptions:

@@ -10,6 +10,7 @@ Owns: these words, and the errors. Must not know: what an entry means, or how it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Protocol, TypeAlias
 from zlib import crc32
 
@@ -53,4 +54,9 @@ class Store(Protocol):
 
 def checksum(shelf: str, key: bytes, value: bytes) -> int:
     """Of one entry: a value under another's key is as wrong as another value."""
-    return crc32(value, crc32(key, crc32(f"{shelf}/{len(key)}/".encode())))
+    return crc32(value, crc32(key, _begun(shelf, len(key))))
+
+
+@lru_cache(maxsize=1024)
+def _begun(shelf: str, key_bytes: int) -> int:
+    return crc32(f"{shelf}/{key_bytes}/".encode())

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import aiomqtt
 import httpx
 import pytest
 
 from reknit.client import connect
+from reknit.live.guard import AccessSection
 from reknit.live.look import neighbours
+from reknit.live.passwords import set_password
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 
 
@@ -49,6 +53,37 @@ def test_a_broker_is_not_ready_before_its_neighbours_are(plan: Callable[..., Bro
             answer = await http.get("/readyz")
             assert answer.status_code == 503
             assert answer.json() == {"name": "b1", "ready": False, "waiting_for": ["b0", "b2"], "trouble": ""}
+
+    asyncio.run(run())
+
+
+def test_a_user_that_is_removed_is_turned_out_when_the_files_are_read_again(
+    plan: Callable[..., BrokerPlan], until: Any, tmp_path: Path
+) -> None:
+    passwords = tmp_path / "passwords"
+    for user in ("ann", "ben"):
+        set_password(passwords, user, "secret")
+    access = AccessSection(anonymous="nobody", passwords=str(passwords))
+
+    async def removed(at: dict[str, Any], http: httpx.AsyncClient) -> None:
+        async with aiomqtt.Client(**at, username="ann") as ann:
+            await ann.publish("t", b"x", qos=1)
+            set_password(passwords, "ann", None)
+            assert (await http.post("/access")).json() == {"done": True}
+            async for _ in ann.messages:
+                pass
+
+    async def run() -> None:
+        async with broker_running(plan(access=access)) as broker, door(broker) as http:
+            at = {"hostname": broker.mqtt.host, "port": broker.mqtt.port, "password": "secret"}
+            async with aiomqtt.Client(**at, username="ben") as ben:
+                with pytest.raises(aiomqtt.MqttError):
+                    await removed(at, http)
+                assert not passwords.read_text().startswith("ann")
+                await ben.publish("t", b"x", qos=1)
+                passwords.write_text("nonsense\n")
+                assert (await http.post("/access")).status_code == 409
+                await ben.publish("t", b"x", qos=1)
 
     asyncio.run(run())
 

@@ -19,6 +19,7 @@ from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
 from reknit.mqtt.options import Output
+from reknit.mqtt.reasons import Reason
 from reknit.trace.passage import Passage, Seen, expand
 from reknit.trace.records import Kind, Record
 
@@ -54,13 +55,15 @@ class FakeDoor:
     passwords: bool = False
     nameless: list[bool] = field(default_factory=list)
     """Of each connection, whether it needs no name."""
+    faults: list[Reason | None] = field(default_factory=list)
 
     def allow(self, access: object) -> None:
         """Nothing is forbidden here."""
 
-    def opened(self, conn: int, now: float, *, anonymous: bool, user: str) -> None:
+    def opened(self, conn: int, now: float, *, anonymous: bool, user: str, fault: Reason | None) -> None:
         self.calls.append(f"opened {conn}")
         self.nameless.append(anonymous)
+        self.faults.append(fault)
 
     def received(self, conn: int, data: bytes, now: float) -> list[io.Command]:
         return [io.Publish("c", [Event("t")]) for _ in data]
@@ -241,6 +244,21 @@ def test_connections_beyond_the_bound_are_refused_and_counted() -> None:
         assert (stage.driver.counters.clients_refused, stage.driver.counters.links_refused) == (1, 1)
 
     on_stage(play, bounds=Bounds(client_connections_max=1, link_connections_max=1))
+
+
+def test_the_door_is_told_of_one_too_many_from_an_address_until_another_has_gone() -> None:
+    async def play(stage: Stage) -> None:
+        first, _ = stage.client()
+        stage.client()
+        first.connection_lost(None)
+        stage.client()
+        assert stage.door.faults == [None, Reason.QUOTA_EXCEEDED, Reason.QUOTA_EXCEEDED]
+        for protocol in list(stage.driver.clients.values()):
+            protocol.connection_lost(None)
+        stage.client()
+        assert stage.door.faults[-1] is None
+
+    on_stage(play, bounds=Bounds(address_connections_max=1))
 
 
 def test_a_client_that_the_door_closes_is_heard_no_more() -> None:

@@ -13,6 +13,7 @@ from reknit.mqtt.packets import (
     V5_0,
     Connack,
     Connect,
+    Disconnect,
     Packet,
     Puback,
     Publish,
@@ -29,10 +30,12 @@ from tests.mqtt.conversation import Client, Room
 LASTING: Properties = ((PropertyId.SESSION_EXPIRY, 100),)
 
 
-def come(room: Room, packet: Connect, *, anonymous: bool = True, user: str = "") -> tuple[Client, list[Packet]]:
+def come(
+    room: Room, packet: Connect, *, anonymous: bool = True, user: str = "", fault: Reason | None = None
+) -> tuple[Client, list[Packet]]:
     client = room.client()
     room.door.closed(client.conn, room.now)
-    room.door.opened(client.conn, room.now, anonymous=anonymous, user=user)
+    room.door.opened(client.conn, room.now, anonymous=anonymous, user=user, fault=fault)
     return client, client.say(packet)
 
 
@@ -51,6 +54,17 @@ def test_where_names_are_needed_nobody_comes_without_one() -> None:
     assert client.closed
     _, answers = come(Room(), Connect("a", V3_1_1), anonymous=False)
     assert reason(answers) == 5
+
+
+@pytest.mark.parametrize("fault", [Reason.QUOTA_EXCEEDED, Reason.CONNECTION_RATE_EXCEEDED])
+def test_one_too_many_from_its_address_hears_why_in_its_version(fault: Reason) -> None:
+    room = Room()
+    client, answers = come(room, Connect("a"), fault=fault)
+    assert reason(answers) == fault
+    assert client.closed
+    assert room.door.counters.refused == {fault.name: 1}
+    _, answers = come(room, Connect("a", V3_1_1), fault=fault)
+    assert reason(answers) == 3
 
 
 def test_a_name_that_nobody_checks_proves_nothing() -> None:
@@ -86,6 +100,19 @@ def test_a_wrong_password_ends_it(version: int, code: int) -> None:
     assert client.closed
     assert room.commands == []
     assert room.door.answered(client.conn, True, room.now) == []
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_whoever_is_not_known_any_more_is_turned_out_and_told_where_it_can_read(version: int) -> None:
+    room, client, _ = checked(True, version)
+    other, _ = come(room, Connect("b"), user="cert")
+    assert room.door.turn_out(lambda user: user == "ann", room.now) == []
+    assert not client.closed
+    room.perform(room.door.turn_out(lambda user: False, room.now))
+    said = [packet.reason for packet in client.listen() if isinstance(packet, Disconnect)]
+    assert said == ([Reason.NOT_AUTHORIZED] if version == V5_0 else [])
+    assert client.closed
+    assert not other.closed  # a certificate had proved who it is
 
 
 def test_a_client_that_waits_for_too_long_is_closed_like_any_other() -> None:

@@ -23,7 +23,9 @@ from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.repair import Repair
+from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import SwapLinks
+from reknit.core.overlay.swapstate import Swapping
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
@@ -521,7 +523,7 @@ def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(370)
+@near(514)
 @among("crashes")
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
@@ -606,6 +608,30 @@ def swallow_what_is_published_while_a_broker_is_drained(patch: Patch) -> None:
     patch.setattr(Overlay, "forward", forward)
 
 
+# --- swaps that go on without one of the three
+
+
+@only("liveness")
+@near(236)
+@among("crashes")
+@plant
+def ask_nobody_how_a_swap_has_ended(patch: Patch) -> None:
+    """The word that ends it has died with whoever said it."""
+
+    def ask_on(self: SwapDeaths, swap: Swapping) -> None:
+        swap.give_up_at = self.turn.now + self.options.lease_s
+
+    patch.setattr(SwapDeaths, "_ask_on", ask_on)
+
+
+@only("whole")
+@near(85)
+@among("crashes")
+@plant
+def ask_nobody_for_a_link_after_a_swap_was_ended_without_us(patch: Patch) -> None:
+    patch.setattr(SwapDeaths, "to_be_asked", lambda self, peer: {})
+
+
 # --- what is lost for good
 
 
@@ -616,7 +642,7 @@ def tell_nobody_of_the_neighbours(patch: Patch) -> None:
     patch.setattr(Repair, "_tell_around", lambda self, tree: None)
 
 
-@near(51)
+@near(127)
 @plant
 def take_back_whom_one_has_given_up(patch: Patch) -> None:
     """The lost one is back, and still holds us for its neighbour."""
@@ -649,7 +675,7 @@ def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     patch.setattr(Walk, "_following", lambda self: "")
 
 
-@near(651)
+@near(953)
 @plant
 def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
     original = Walk.__init__

@@ -101,3 +101,21 @@ def test_a_lost_delivery_is_seen_by_the_judge() -> None:
     assert any("never reached" in what for what in found)
     doubled = outcome.records[: delivered[-1]] + outcome.records[delivered[-1] :][:1] + outcome.records[delivered[-1] :]
     assert any("twice" in each.what for each in judge(outcome.plan, doubled, Tally()))
+
+
+def test_some_schedules_end_swaps_without_a_broker_that_is_away() -> None:
+    """Only such in which brokers crash; and most wait for longer than any fault lasts."""
+    plans = [draw(seed, "crashes") for seed in range(100)] + [draw(seed) for seed in range(100)]
+    hasty = [plan for plan in plans if plan.absent_s_max < plan.faults.span_s_max]
+    assert len(plans) / 10 < len(hasty) < len(plans) / 2
+    assert all(plan.faults.crashes for plan in hasty)
+    assert not [seed for seed in range(100) if draw(seed, "changes").absent_s_max < 30.0]
+
+
+def test_they_do_it_in_each_part() -> None:
+    missing = {"swap: undone at the mover", "swap: undone at the goal", "swap: without at the middle"}
+    for seed in (seed for seed in range(100) if draw(seed, "crashes").absent_s_max < 3.0):
+        missing -= {record.detail for record in run_seed(seed, "crashes").records}
+        if not missing:
+            return
+    pytest.fail(f"no schedule has {sorted(missing)}")

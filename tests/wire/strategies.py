@@ -123,7 +123,7 @@ MESSAGES: list[wire.Message] = [
     wire.Open(("b1", 2**48), False),
     wire.Close(("b1", 2**48), True, False),
     wire.Seated(("b1", 2**48)),
-    wire.Ask(("b1", 2**48)),
+    wire.Ask(("b1", 2**48), True),
     wire.Resent(),
     wire.Inquire(("b1", 2**48), "b1", "b2", 3),
     wire.Mark(("b1", 2**48), "b1", 3),

@@ -62,7 +62,7 @@ from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.transit import Transit
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.core.view import view
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
@@ -137,7 +137,7 @@ class Broker:
             Due: self._on_due,
             Recall: self._on_recall,
             **self.sessions.inputs(),
-            Accepted: lambda each: self.links.accepted(each.conn),
+            Accepted: lambda each: self.links.accepted(each.conn, each.names),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
             DialFailed: lambda each: self._on_link_events(self.links.dial_failed(each.peer, each.reason)),
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
@@ -169,11 +169,8 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        at = self.links.deadline()
-        for other in (each.deadline() for each in (self.overlay, self.replacing, self.gate, self.sessions, self.book)):
-            if other is not None and (at is None or other < at):
-                at = other
-        return at
+        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book)
+        return earliest(*[each.deadline() for each in parts])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -274,19 +271,20 @@ class Broker:
                 self.book.compare(peer)
             case Bypassed(gone=gone, by=by):
                 if gone in self.gate.missing:
-                    self.gate.expect(by)
+                    self.gate.stands_in(by, gone)
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
                 self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
+                self.gate.stands_in(new, old)
+                self._heard(old)
                 self._tell(new) if tell else self.routing.resume(new)
                 self.book.compare(new)
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
-                if gone in self.gate.missing:  # what it wants is not known here; whoever took it over will tell
-                    self.gate.expect(into)
+                self.gate.stands_in(into, gone)
                 self.routing.merge(gone, into, said or [])
                 self._tell(into) if said is None else self.routing.resume(into)
                 self._heard(gone)

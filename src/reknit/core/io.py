@@ -72,9 +72,13 @@ __all__ = [
 
 
 class Accepted(msgspec.Struct, frozen=True, gc=False):
-    """Another broker has opened connection ``conn`` to us; who it is, its first frame says."""
+    """Another broker has opened connection ``conn`` to us; who it is, its first frame says.
+
+    ``names``: as whom it may say that it comes, by its certificate; None where it needs none.
+    """
 
     conn: int
+    names: tuple[str, ...] | None = None
 
 
 class Dialled(msgspec.Struct, frozen=True, gc=False):

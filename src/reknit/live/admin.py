@@ -183,10 +183,9 @@ class _Admin:
 
     async def reload(self, request: Request) -> Response:
         try:
-            self._driver.guard.reload()
+            self._driver.reload()
         except ConfigError as error:
             return Json({"error": f"{error}; the old ones hold"}, status_code=409)
-        self._driver.admit()
         return Json({"done": True})
 
     async def progress(self, request: Request) -> Response:

@@ -97,6 +97,10 @@ class Bounds(Struct, forbid_unknown_fields=True, frozen=True):
     """``[bounds]``: what the shell allows its sockets. Reaching one is counted."""
 
     client_connections_max: PositiveInt = 10_000
+    address_connections_max: PositiveInt = 5_000
+    """Connections of clients from one address; a CONNECT beyond that is refused with 0x97."""
+    address_connections_per_s_max: Annotated[float, Meta(gt=0)] = 500.0
+    """New ones from one address, in the long run; a CONNECT beyond that is refused with 0x9F."""
     client_buffer_bytes_max: PositiveInt = 16 << 20
     """Unsent bytes for one client; beyond that QoS 0 is dropped for it and QoS 1 waits, until it has read most."""
     client_stall_s_max: Annotated[float, Meta(gt=0)] = 10.0

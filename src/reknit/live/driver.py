@@ -42,6 +42,7 @@ from reknit.core.io import (
 )
 from reknit.live import look
 from reknit.live.config import Bounds
+from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
 from reknit.live.journal import NEWS, Journal
@@ -49,15 +50,17 @@ from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
+from reknit.live.tls import LinkTls
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
+    from reknit.live.ledger import StoreCounters
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
-__all__ = ["Counters", "Driver", "RecordSink", "StoreCounters"]
+__all__ = ["Counters", "Driver", "RecordSink"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
@@ -109,21 +112,6 @@ class Counters(msgspec.Struct):
     writes: int = 0
 
 
-class StoreCounters(msgspec.Struct):
-    """What became of the store since this broker began; see ``durable``."""
-
-    commits: int = 0
-    commits_failed: int = 0
-    commit_s: float = 0.0
-    """All of them together."""
-    entries_kept: int = 0
-    entries_dropped: int = 0
-    held_bytes: int = 0
-    """That wait for a commit now."""
-    pauses: int = 0
-    """Times that too much was held, and nobody was read."""
-
-
 class Driver:
     """Feeds one broker and one door, and performs what they answer. Create it inside the running loop."""
 
@@ -137,6 +125,7 @@ class Driver:
         journal: Journal | None = None,
         memory: Callable[[Remember], None] | None = None,
         guard: Guard | None = None,
+        link_tls: LinkTls | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -146,6 +135,8 @@ class Driver:
         self.journal = journal or Journal()
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
+        self.link_tls = link_tls
+        self.crowd = Crowd(self.bounds.address_connections_max, self.bounds.address_connections_per_s_max)
         self.admit()
         self.counters = Counters()
         self.loop = asyncio.get_running_loop()
@@ -206,7 +197,8 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        self.door.opened(client.conn, now, anonymous=self.guard.lets_in_nameless(client.host), user=client.user)
+        nameless, fault = self.guard.lets_in_nameless(client.host), self.crowd.came(client.host, now)
+        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, fault=fault)
         self._finish()
         return not client.transport.is_closing()
 
@@ -234,13 +226,23 @@ class Driver:
         self._finish()
 
     def admit(self) -> None:
-        """Let the guard's files hold from now on; ``ConfigError`` if they are bad, and the old ones hold."""
+        """Let what the guard has read hold from now on."""
         self.door.passwords = self.guard.knows_passwords
         self.door.allow(self.guard.access)
+
+    def reload(self) -> None:
+        """Read the guard's files again; ``ConfigError`` if they are bad, and the old ones hold."""
+        self.guard.reload()
+        self.admit()
+        now = self._clock()
+        for command in self.door.turn_out(self.guard.knows, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
 
     def client_lost(self, client: ClientProtocol) -> None:
         if self.clients.pop(client.conn, None) is None:
             return
+        self.crowd.went(client.host)
         try:
             now = self._clock()
             for command in self.door.closed(client.conn, now):
@@ -269,7 +271,7 @@ class Driver:
             self._turn(Dialled(link.peer, link.conn))
         else:
             self.counters.links_accepted += 1
-            self._turn(Accepted(link.conn))
+            self._turn(Accepted(link.conn, link.names))
         return link.conn in self.links
 
     def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
@@ -286,6 +288,8 @@ class Driver:
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:
+            if link.peer and not link.known:
+                self.journal.unreachable(link.peer, reason)
             self._turn(Lost(link.conn, reason))
 
     # --- looking in

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reknit.core.io import Drop, DropLine, Effect, Keep, KeepLine
-from reknit.live.driver import LOOK_S, STOP_S_MAX, Driver, StoreCounters
-from reknit.live.ledger import Ledger, Past
+from reknit.live.driver import LOOK_S, STOP_S_MAX, Driver
+from reknit.live.ledger import Ledger, Past, StoreCounters
 from reknit.store.entries import Batch, Store, StoreError
 
 if TYPE_CHECKING:

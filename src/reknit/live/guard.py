@@ -20,7 +20,7 @@ from reknit.live.errors import ConfigError
 from reknit.live.passwords import Passwords, read_passwords
 from reknit.mqtt.access import Access, BadRule, Rule
 
-__all__ = ["AccessSection", "Guard", "read_rules"]
+__all__ = ["AccessSection", "Guard", "is_loopback", "read_rules"]
 
 CHECKS_WAITING_MAX = 256
 """Passwords that wait to be checked; beyond it one more is refused unread."""
@@ -61,10 +61,13 @@ class Guard:
     def knows_passwords(self) -> bool:
         return self._passwords is not None
 
+    def knows(self, user: str) -> bool:
+        return self._passwords is not None and user in self._passwords
+
     def lets_in_nameless(self, host: str) -> bool:
         """Whether a client at this address needs no user name."""
         if self._section.anonymous == "loopback":
-            return _is_loopback(host)
+            return is_loopback(host)
         return self._section.anonymous == "everybody"
 
     async def check(self, user: str, password: bytes) -> bool:
@@ -85,7 +88,9 @@ class Guard:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -30,7 +30,7 @@ from reknit.store.entries import Batch, Entry, StoreError
 from reknit.wire.codec import BadFrame, decode_event, encode_event
 from reknit.wire.messages import Line
 
-__all__ = ["Kept", "Ledger", "Past", "incarnation_entry", "read_past"]
+__all__ = ["Kept", "Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
 
 OUTBOX, BOOK, SEEN, ABOUT = "outbox", "book", "seen", "about"
 SOURCES_MAX = 4_096
@@ -42,6 +42,21 @@ _encode = msgspec.msgpack.Encoder().encode
 _lines = msgspec.msgpack.Decoder(Line)
 
 Kept: TypeAlias = Keep | Drop | KeepLine | DropLine
+
+
+class StoreCounters(msgspec.Struct):
+    """What became of the store since this broker began; see ``durable``."""
+
+    commits: int = 0
+    commits_failed: int = 0
+    commit_s: float = 0.0
+    """All of them together."""
+    entries_kept: int = 0
+    entries_dropped: int = 0
+    held_bytes: int = 0
+    """That wait for a commit now."""
+    pauses: int = 0
+    """Times that too much was held, and nobody was read."""
 
 
 def _number(value: int) -> bytes:

@@ -1,7 +1,7 @@
 """Links on TCP: one asyncio protocol for a connection between two brokers.
 
 Owns: the sockets of links, framing, and the bounds on a connection that has not yet said who it is. Must not know:
-what a frame means, or which neighbour is expected; that is the core's.
+what a frame means, or which neighbour is expected; that is the core's, which is told whom a certificate names.
 
 A connection starts as a stranger. Until the core has taken its first frame without closing it, frames are short, so
 that half a frame followed by silence costs one small buffer, for as long as the core waits for a greeting. Bytes that
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +21,7 @@ from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import FrameSplitter, FrameTooLong
 from reknit.live.outlet import CLOSE_S_MAX, Outlet
+from reknit.live.tls import certified_names
 from reknit.wire.codec import FRAME_BYTES_MAX, GREETING_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -41,10 +43,18 @@ class LinkProtocol(asyncio.Protocol):
         self.ended: asyncio.Future[None] = driver.loop.create_future()
         self.remote = ""
         self.host = ""
+        self.names: tuple[str, ...] | None = None
+        """Whom the other end's certificate names, where links are in TLS."""
+        self.fault = ""
+        """Why a connection that is open is of no use."""
+        self.known = False
+        """Whether the core has taken a word of the other end."""
         self._driver = driver
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._open = False
         self._end = "closed by the other end"
+        if driver.link_tls is not None:
+            self._end += ", which may not trust our certificate"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
@@ -53,7 +63,12 @@ class LinkProtocol(asyncio.Protocol):
         self.remote = str(remote)
         self.host = str(remote[0]) if isinstance(remote, tuple) else self.remote
         self.transport.set_write_buffer_limits(high=self._driver.bounds.link_buffer_bytes_max)
-        self._open = self._driver.link_opened(self)
+        self.names = certified_names(transport) if self._driver.link_tls is not None else None
+        if self.peer and self.names is not None and self.peer not in self.names:
+            self.fault = f"the certificate there names {', '.join(self.names) or 'nobody'}"
+            self.transport.abort()
+        else:
+            self._open = self._driver.link_opened(self)
 
     def data_received(self, data: bytes) -> None:
         if not self._open:
@@ -70,7 +85,8 @@ class LinkProtocol(asyncio.Protocol):
 
     def accepted(self) -> None:
         """The core has taken a frame and kept the connection: the other end is no stranger any more."""
-        self._splitter.frame_bytes_max = FRAME_BYTES_MAX
+        self.known, self._splitter.frame_bytes_max = True, FRAME_BYTES_MAX
+        self._end = "closed by the other end"
 
     def pause_writing(self) -> None:
         # Called from inside a write, so the turn that wrote must come to its end first.
@@ -96,16 +112,21 @@ class LinkProtocol(asyncio.Protocol):
 
 async def dial(driver: Driver, peer: str, address: str) -> str:
     """Open a connection to ``peer``, and say why if there is none. The protocol reports a success by itself."""
+    secure = driver.link_tls.client if driver.link_tls is not None else None
     try:
         host, port = parse_address(address)
         async with asyncio.timeout(DIAL_S_MAX):
-            await driver.loop.create_connection(lambda: LinkProtocol(driver, peer), host, port)
+            _, protocol = await driver.loop.create_connection(
+                lambda: LinkProtocol(driver, peer), host, port, ssl=secure, server_hostname=peer if secure else None
+            )
+        return f"{address}: {protocol.fault}" if protocol.fault else ""
     except TimeoutError:
         return f"{address} did not answer within {DIAL_S_MAX:g} s"
     except ConfigError as error:
         return str(error)
+    except ssl.SSLError as error:
+        return f"{address}: TLS: {error.reason or error}"
     except OSError as error:
         # The kernel's words for its own errors, which a loop may have dressed up; the resolver's for those of names.
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         return f"{address}: {why or error}"
-    return ""

@@ -16,7 +16,8 @@ from prometheus_client.registry import Collector
 from reknit.live import look
 
 if TYPE_CHECKING:
-    from reknit.live.driver import Driver, StoreCounters
+    from reknit.live.driver import Driver
+    from reknit.live.ledger import StoreCounters
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 

@@ -33,13 +33,13 @@ from reknit.live.config import Settings, door_options
 from reknit.live.driver import Driver, RecordSink
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
-from reknit.live.guard import Guard
+from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
 from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
 from reknit.live.links import LinkProtocol
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
-from reknit.live.tls import server_context
+from reknit.live.tls import link_tls, server_context
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import Keeper
@@ -160,6 +160,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
 
     ``say`` is given a line for each change of a link.
     """
+    _check_links(plan)
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
         plan = _recalled(plan, journal)
@@ -170,10 +171,12 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         driver = _driver(plan, incarnation, bound, journal, storage)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
-        tls = server_context(plan.settings.tls) if any(key in _IN_TLS for key in plan.doors) else None
+        tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
         for key in (*(key for key in DOORS if key in plan.doors), "mqtt", "listen"):
             made = functools.partial(_PROTOCOLS[key], driver)
             secure = tls if key in _IN_TLS else None
+            if key == "listen" and driver.link_tls is not None:
+                secure = driver.link_tls.server
             # The time for a CONNECT begins when TLS is through, so TLS has as much of its own.
             patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
             server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
@@ -223,6 +226,16 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
     return sockets
 
 
+def _check_links(plan: BrokerPlan) -> None:
+    """Whoever reaches the brokers' port can be a broker there, unless certificates say who is one."""
+    tls = plan.settings.tls
+    if not (tls.link_authorities or tls.plain_links or is_loopback(plan.listen.host)):
+        raise ConfigError(
+            f"broker {plan.name}: listen {plan.listen}: brokers would be reached without TLS from other machines; "
+            "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
+        )
+
+
 def _reachable(address: Address) -> str:
     return "" if address.host in _EVERYWHERE else str(address)
 
@@ -266,13 +279,13 @@ def _driver(
     keeper = storage.keeper if storage is not None else None
     door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic(), keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
-    guard = Guard(settings.access)
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
+    shell |= {"guard": Guard(settings.access), "link_tls": link_tls(settings.tls, plan.name)}
     if storage is None:
-        return Driver(broker, door, guard=guard, **shell)
+        return Driver(broker, door, **shell)
     _keep_incarnation(storage, incarnation)
     ledger = Ledger(storage.keeper, broker.seen, storage.past.seen)
-    return DurableDriver(broker, door, ledger=ledger, store=storage.store, past=storage.past, guard=guard, **shell)
+    return DurableDriver(broker, door, ledger=ledger, store=storage.store, past=storage.past, **shell)
 
 
 def _keep_incarnation(storage: _Storage, incarnation: int) -> None:

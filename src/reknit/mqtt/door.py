@@ -85,15 +85,20 @@ class Door:
 
     # --- what the shell says
 
-    def opened(self, conn: int, now: float, *, anonymous: bool = True, user: str = "") -> None:
-        """A socket was accepted. ``anonymous``: a client needs no name here. ``user``: who a certificate says it is."""
+    def opened(
+        self, conn: int, now: float, *, anonymous: bool = True, user: str = "", fault: Reason | None = None
+    ) -> None:
+        """A socket was accepted. ``anonymous``: a client needs no name here. ``user``: who a certificate says it is.
+
+        ``fault``: why it is not served, whoever it is; it is told as soon as it has said in which version it can read.
+        """
         options = self._options
         parser = Parser(
             options.packet_bytes_max,
             first_packet_bytes_max=options.first_packet_bytes_max,
             topics=self._topics_read,
         )
-        self._lives.connections[conn] = Connection(conn, parser, now, anonymous=anonymous, user=user)
+        self._lives.connections[conn] = Connection(conn, parser, now, anonymous=anonymous, user=user, fault=fault)
         self._lives.alarms.set((CONNECTION, conn), now + options.connect_s_max)
         self.counters.accepted += 1
         self.counters.connections += 1
@@ -168,6 +173,13 @@ class Door:
     def allow(self, access: Access) -> None:
         """From now on these rules hold, also for clients that are connected."""
         self._lives.allow(access)
+
+    def turn_out(self, known: Callable[[str], bool], now: float) -> list[io.Command]:
+        """End the connections of those that are not known any more, though a password had proved who they are."""
+        commands: list[io.Command] = []
+        self._outbox.now = now
+        self._lives.turn_out(known, commands, now)
+        return commands
 
     def retain(self, event: Event) -> None:
         """Keep it for later subscribers, or, if it is empty, forget what was kept for its topic."""

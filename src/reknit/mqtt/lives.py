@@ -63,6 +63,8 @@ class Lives:
     def connect(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
         connection.packet_bytes_max = integer(packet.properties, PropertyId.MAXIMUM_PACKET_SIZE, 0)
         check_connect(packet, self._options)
+        if connection.fault is not None:
+            raise ProtocolError(connection.fault, "too many connections come from this address")
         if self.passwords and packet.username is not None and not connection.user:
             connection.asked = packet
             self.questions.append(Question(connection.conn, packet.username, packet.password or b""))
@@ -77,7 +79,7 @@ class Lives:
         """The client's password was checked."""
         if not good:
             raise ProtocolError(Reason.BAD_CREDENTIALS, "the user name or the password is wrong")
-        connection.user = packet.username or ""
+        connection.user, connection.by_password = packet.username or "", True
         self._admit(connection, packet, commands, now)
 
     def _admit(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
@@ -108,6 +110,12 @@ class Lives:
         self._access = access
         for session in self.sessions.values():
             self._identify(session, session.user)
+
+    def turn_out(self, known: Callable[[str], bool], commands: list[io.Command], now: float) -> None:
+        """End the connections of those whose name is not known any more, though a password had proved it."""
+        for connection in list(self.connections.values()):
+            if connection.by_password and connection.session is not None and not known(connection.user):
+                self._dismiss(connection, Reason.NOT_AUTHORIZED, "this user is not known any more", commands, now)
 
     def _identify(self, session: Session, user: str) -> None:
         session.user, session.grants = user, self._access.grants(user, session.client)

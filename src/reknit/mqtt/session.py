@@ -30,6 +30,7 @@ from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import Connect, Packet
 from reknit.mqtt.parser import Parser
+from reknit.mqtt.reasons import Reason
 from reknit.mqtt.subscriptions import Subscriptions
 
 __all__ = ["PACKET_IDS", "RELEASE", "Connection", "Message", "Question", "Session"]
@@ -92,6 +93,10 @@ class Connection:
     """Whether a client may come without a name."""
     user: str = ""
     """Who it is, once that is proved."""
+    by_password: bool = False
+    """Whether a password has proved it, and not a certificate."""
+    fault: Reason | None = None
+    """Why it is not served, whoever it is."""
     asked: Connect | None = None
     """A CONNECT whose password is being checked."""
     early: list[Packet] = field(default_factory=list)

@@ -201,13 +201,17 @@ class Cluster:
         return len(known) == len(near) and all(names <= each for each in known)
 
     def can_part(self, one: str, other: str) -> bool:
-        """There is another way between these neighbours: one of them can reach a neighbour of the other."""
+        """There is another way between these neighbours: one of them can reach a neighbour of the other.
+
+        A broker loses one link at most: cut off from all that it knows, it could find nobody.
+        """
         for near, far in ((one, other), (other, one)):
             broker = self.nodes[near].broker
             if broker is None or broker.overlay.swaps.involves(far) or broker.overlay.link(far) is None:
                 return False
-        ways = [(near, by) for near, far in ((one, other), (other, one)) for by in self._others(near, far)]
-        return any(not self.network.is_severed(*way) for way in ways)
+        lost = self.network.has_lost
+        ways = [by for near, far in ((one, other), (other, one)) for by in self._others(near, far)]
+        return not lost(one) and not lost(other) and any(not lost(by) for by in ways)
 
     def _others(self, near: str, far: str) -> list[str]:
         broker = self.nodes[near].broker

@@ -151,8 +151,9 @@ class Network:
         """Nothing gets from one to the other any more, nor back, and that is not healed."""
         self._severed[one, other] = self._severed[other, one] = None
 
-    def is_severed(self, one: str, other: str) -> bool:
-        return (one, other) in self._severed
+    def has_lost(self, node: str) -> bool:
+        """Whether one of its links is gone for good."""
+        return any(node in pair for pair in self._severed)
 
     def heal(self, *directions: tuple[str, str]) -> None:
         """Undo these cuts, or all."""

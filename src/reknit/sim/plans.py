@@ -22,6 +22,10 @@ with stores that crash."""
 FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores")
 
 
+ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
+"""For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -52,13 +56,18 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether brokers have stores: then sessions outlive them, and every event has to."""
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
+    absent_s_max: float
 
 
 def draw(seed: int, focus: Focus = "all") -> Plan:
     plan = _draw_all(seed)
     if focus == "stores":
-        return _with_stores(plan)
-    return plan if focus == "all" else _focused(plan, focus)
+        plan = _with_stores(plan)
+    elif focus != "all":
+        plan = _focused(plan, focus)
+    # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
+    hasty = plan.faults.crashes and not plan.faults.lost_links
+    return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
 
 
 def _with_stores(plan: Plan) -> Plan:
@@ -125,8 +134,9 @@ def _draw_all(seed: int) -> Plan:
         replaces_per_s=0.0,
         lost_s=0.0,
         lasting=False,
+        absent_s_max=0.0,
     )
-    return _draw_repairs(plan, rng)
+    return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))
 
 
 def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
@@ -136,7 +146,10 @@ def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
         return msgspec.structs.replace(plan, replaces_per_s=replaces)
     losses = rng.randint(0, 2)
     faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
-    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, lost_s=rng.choice((0.5, 2.0, 5.0)))
+    fields = {"replaces_per_s": replaces, "faults": faults, "lost_s": rng.choice((0.5, 2.0, 5.0))}
+    if faults.lost_links:  # a drain could take away the only broker by which the ends of a lost link reach each other
+        fields["drains"] = 0
+    return msgspec.structs.replace(plan, **fields)
 
 
 def _draw_faults(rng: random.Random) -> FaultOptions:

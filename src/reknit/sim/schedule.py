@@ -10,6 +10,7 @@ Owns: what a schedule consists of. Must not know: what is right; that is for the
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import traceback
@@ -145,11 +146,12 @@ class _Run:
     # --- clients
 
     def _give_clients(self, brokers: Iterable[str]) -> None:
+        """Under names that nobody has: those of a broker that was lost may have moved before."""
+        taken = {client for _, client in self.wants}
         for broker in brokers:
-            for number in range(self.plan.clients_per_broker):
-                self.wants[broker, f"{broker}-c{number + 1}"] = {
-                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
-                }
+            free = (name for number in itertools.count(1) if (name := f"{broker}-c{number}") not in taken)
+            for client in itertools.islice(free, self.plan.clients_per_broker):
+                self.wants[broker, client] = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
 
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""
@@ -291,7 +293,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         founded=plan.founded,
         gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
         links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
-        overlay=OverlayOptions(),
+        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
         repair=RepairOptions(lost_s=plan.lost_s),
     )
 

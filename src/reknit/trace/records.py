@@ -13,9 +13,10 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["DRAINED", "Kind", "Record"]
+__all__ = ["DRAINED", "SWAP_WITHOUT", "Kind", "Record"]
 
 DRAINED = "drain: end at the leaver"
+SWAP_WITHOUT = "swap: without"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 
 

@@ -246,9 +246,11 @@ class Seated(msgspec.Struct, array_like=True, tag=18, frozen=True, gc=False):
 
 
 class Ask(msgspec.Struct, array_like=True, tag=19, frozen=True, gc=False):
-    """A middle that has waited for long: are you still in this swap? Whoever is not says so."""
+    """A middle or a goal that has waited for long: are you still in this swap? Whoever is not says how it has ended."""
 
     id: SwapId
+    goal: bool
+    """The goal asks."""
 
 
 class Resent(msgspec.Struct, array_like=True, tag=40, frozen=True, gc=False):

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import pytest
 
+from reknit.core.links.options import LinkOptions
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
+from reknit.sim.checkers.whole import check_whole
+from reknit.sim.cluster import Cluster
+from reknit.sim.network import NetworkOptions
+from reknit.trace.records import SWAP_WITHOUT, Kind
+from reknit.wire.messages import Ask
 from tests.core.overlay.triple import Triple
+from tests.sim.heard import SETTLE_S_MAX, Stage
 
 STEPS = range(0, 28, 3)
 """Moments at which they die: of about 4 ms each."""
 
 
-def _swaps(cluster: Triple):  # type: ignore[no-untyped-def]
+def _swaps(cluster: Cluster):  # type: ignore[no-untyped-def]
     return {name: node.broker.overlay.swaps for name, node in cluster.nodes.items() if node.broker is not None}
 
 
-def _neighbours(cluster: Triple) -> list[tuple[str, str]]:
+def _neighbours(cluster: Cluster) -> list[tuple[str, str]]:
     brokers = {name: node.broker for name, node in cluster.nodes.items()}
     pairs = [(name, peer) for name, broker in brokers.items() if broker for peer in broker.overlay.neighbours()]
     return sorted({(min(pair), max(pair)) for pair in pairs})
@@ -79,3 +88,264 @@ def test_without_the_middle_the_mover_moves() -> None:
 def test_the_operator_is_told_why_it_was_undone() -> None:
     cluster = _lose("c", 12)
     assert [reply for reply in cluster.replies.values() if reply] == ["c did not come back in time"]
+
+
+# --- more than one death, move by move
+
+
+class Play(Stage):
+    """a - b - c, of which a is to move from b to c; each wants what is under its own name, and what is for all."""
+
+    def __init__(self, edges: str = "a-b b-c", gate_s_max: float = 10.0, **links: float) -> None:
+        names = sorted(set(edges) - set("- "))
+        wants = {name: [Pattern.parse(f"{name}/#"), Pattern.parse("all/#")] for name in names}
+        network = NetworkOptions(latency_s_min=0.05, latency_s_max=0.05)
+        super().__init__(edges, wants, network=network, links=LinkOptions(**links), gate_s_max=gate_s_max)
+        self.swap("a", "b", "c")
+
+    def until(self, detail: str) -> None:
+        """So far the swap goes well."""
+        while not any(record.detail == detail for record in self.records):
+            assert self.kernel.now < SETTLE_S_MAX, detail
+            self.wait(0.001)
+        self.begun = self.kernel.now
+
+    def at(self, seconds: float, start: str = "", crash: str = "") -> None:
+        """So long after that."""
+        self.kernel.run(until=self.begun + seconds)
+        for name in start:
+            self.start(name)
+        for name in crash:
+            self.crash(name)
+
+    def end(self) -> list[tuple[str, str]]:
+        """All come to rest, in a tree on which all agree, with the tables that belong to it."""
+        for name, node in self.nodes.items():
+            if node.incarnation > 1:
+                self.attach(name, f"at {name}", self.wants[name])
+        self.rest(120.0)
+        assert not [name for name, swaps in _swaps(self).items() if swaps.locked]
+        found = [*check_tree(self.records), *check_whole(self.records), *check_order(self.records)]
+        assert not [*found, *check_tables(self.records, "subscription-forwarding", covering=False)]
+        return _neighbours(self)
+
+
+def test_a_middle_without_memory_does_not_take_a_replaced_link_for_one_of_the_tree() -> None:
+    """The mover dies when it has moved. The middle has long forgotten the old link, and is restarted."""
+    play = Play()
+    play.until("swap: close(ab) at the middle")
+    play.at(0.006, crash="a")
+    play.at(35.0, crash="b")
+    play.at(35.5, start="b")
+    play.at(37.5, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_whoever_has_moved_waits_for_its_former_neighbour_no_more_in_any_life() -> None:
+    """Mover and middle die; the mover is back, moves alone before it has heard from the middle, and dies once more."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(0.5, start="a")
+    play.at(45.0, start="b")
+    play.at(65.0, crash="a")
+    play.at(65.5, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_events_are_known_to_be_routed_rightly_once_the_new_neighbour_has_told() -> None:
+    """The gate has opened without the middle; what that wanted, the goal tells."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(0.5, start="a")
+    play.at(35.0)
+    mover = play.nodes["a"].broker
+    assert mover is not None
+    assert mover.overlay.neighbours() == ["c"]
+    assert not mover.gate.late
+    assert mover.gate.open
+
+
+@pytest.mark.parametrize(
+    ("back", "dead", "parted"),
+    [
+        ("a", "ac", ""),  # the mover undoes it, without the goal
+        ("c", "ac", ""),  # the goal drops the mover
+        ("c", "c", "ac"),  # the mover undoes it, and the goal hears of that
+    ],
+)
+def test_nobody_waits_for_events_on_a_link_that_was_undone(back: str, dead: str, parted: str) -> None:
+    """One is back, and waits for what the other end of the new link has kept for it; but the swap is undone."""
+    play = Play(gate_s_max=1_200.0)
+    play.until("swap: lockAck at the mover")
+    for one, other in zip(parted, reversed(parted), strict=True):
+        play.network.cut(one, other)
+    play.at(0.0, crash=dead)
+    play.at(0.5, start=back)
+    play.at(45.0)
+    broker = play.nodes[back].broker
+    assert broker is not None
+    assert not broker.overlay.swaps.locked
+    assert broker.gate.open, broker.gate.waiting_for
+
+
+def test_a_goal_that_has_dropped_the_mover_learns_what_the_middle_wants_without_it() -> None:
+    """The mover has moved, and the middle has handed the link over; but the goal has never heard of that."""
+    play = Play("a-b b-c c-d")
+    play.until("swap: swap at the goal")
+    play.network.cut("a", "c")
+    play.until("swap: close(ab) at the middle")
+    play.at(0.01, crash="a")
+    play.at(40.0)
+    assert play.entries("c") == [("b", "all/#"), ("b", "b/#"), ("d", "all/#"), ("d", "d/#")]
+    assert play.entries("d") == [("c", "all/#"), ("c", "b/#"), ("c", "c/#")]
+    play.network.heal()
+    play.at(50.0, start="a")
+    assert len(play.end()) == 3
+
+
+def test_a_mover_that_undoes_is_not_sure_of_the_middle_until_it_has_heard() -> None:
+    """However the link looks just then: the middle may have gone on without it, and refuse it; then it has to ask."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="c")
+    play.until("swap: undone at the mover")
+    assert _swaps(play)["a"].to_be_asked("b") == {"b": "b", "c": "c"}
+    play.at(1.0)
+    assert not _swaps(play)["a"].to_be_asked("b")
+    play.at(2.0, start="c")
+    assert play.end() == [("a", "b"), ("b", "c")]
+
+
+def test_a_mover_that_was_stopped_for_long_asks_to_be_joined_again() -> None:
+    """It has not heard that it was given up, and takes the middle for its neighbour when it wakes."""
+    play = Play("a-b b-c a-d")
+    play.until("swap: lock at the goal")
+    play.at(0.0, crash="b")
+    play.until("swap: connectAck at the goal")
+    play.at(0.1)
+    play.pause("a")
+    play.at(1.0, start="b")
+    play.at(46.0)
+    play.resume("a")
+    assert len(play.end()) == 3
+
+
+# --- words that have died with those who said them
+
+
+def test_a_middle_whose_swap_was_undone_while_it_was_away_is_free_again() -> None:
+    """Of that it should have heard from the mover, which is restarted before; and the goal is, too."""
+    play = Play()
+    play.until("swap: lockAck at the mover")
+    play.at(0.0, crash="ab")
+    play.at(35.0, start="a")  # the goal has dropped it meanwhile
+    play.at(44.0, crash="a")
+    play.at(44.5, start="a")
+    play.at(45.0, crash="c")
+    play.at(45.5, start="c")
+    play.at(46.0, start="b")
+    assert play.end() == [("a", "b"), ("b", "c")]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "swap: lockAck at the mover",  # the goal has to hear that the mover has moved
+        "swap: open at the goal",  # and here that no more comes by the old way
+    ],
+)
+def test_a_goal_that_was_away_when_the_mover_went_on_alone_is_free_again(moment: str) -> None:
+    """The middle is lost; the goal is down when the mover says that it is done; then the mover is restarted."""
+    play = Play()
+    play.until(moment)
+    play.at(0.0, crash="b")
+    play.at(25.0, crash="c")
+    play.at(33.0, crash="a")
+    play.at(33.5, start="a")
+    play.at(35.0, start="c")
+    play.at(40.0, start="b")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_a_goal_whose_middle_has_forgotten_the_swap_hears_how_it_has_ended() -> None:
+    """The mover dies when it has moved, the middle hands the link over, and dies with that word; the goal was away."""
+    play = Play()
+    play.until("swap: close(ab) at the middle")
+    play.at(0.01, crash="ac")
+    play.at(31.0, crash="b")
+    play.at(32.0, start="b")
+    play.at(33.0, start="c")
+    play.at(34.0, start="a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+
+
+def test_whoever_knows_the_swap_still_says_nothing_when_asked() -> None:
+    """The mover is stopped for longer than a lease: the others ask it, and go on when it does."""
+    play = Play(silence_s_max=60.0, progress_s_max=60.0)
+    play.until("swap: swap at the goal")
+    play.pause("a")
+    play.at(25.0)
+    play.resume("a")
+    assert play.end() == [("a", "c"), ("b", "c")]
+    asked = [(sender, to) for sender, to, _ in play.words(Ask)]
+    assert sorted(set(asked)) == [("b", "a"), ("c", "a"), ("c", "b")]
+    assert len(asked) == 6
+
+
+def test_a_mover_whose_middle_goes_for_good_is_joined_by_the_goal() -> None:
+    """It was given up by both; the middle, which is a leaf without it, turns it away, for it is being drained."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0, start="a")
+    play.until("swap: undone at the mover")
+    play.drain("b")
+    assert play.end() == [("a", "c")]
+
+
+def test_a_replaced_link_that_nobody_empties_is_given_up_and_the_trace_says_so() -> None:
+    """What it still carried may be lost."""
+    play = Play()
+    play.until("swap: end at the mover")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    said = [(record.node, record.peer) for record in play.records if record.detail.startswith(SWAP_WITHOUT)]
+    assert ("b", "a") in said
+
+
+@pytest.mark.parametrize("crash", ["", "b"])
+def test_a_mover_that_the_goal_has_not_heard_asks_the_middle_too_if_it_is_refused(crash: str) -> None:
+    """It has ended the swap well, as far as it knows; but the goal, out of its reach, dropped it, and is drained."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.network.cut("a", "c")
+    play.until("swap: end at the mover")
+    play.at(0.1, crash=crash)
+    play.at(36.0, start=crash)
+    play.at(39.0)
+    play.network.heal()
+    play.until("c has given up a as lost")
+    play.drain("c")
+    assert play.end() == [("a", "b")]
+
+
+def test_what_waits_for_a_cause_goes_on_when_the_swap_is_undone() -> None:
+    """The middle has an event of the mover, and waits for one of the goal that the mover had seen before."""
+    play = Play(silence_s_max=60.0, progress_s_max=60.0)
+    play.until("swap: lockAck at the mover")
+    for one, other in ("bc", "cb"):
+        play.network.cut(one, other)
+    play.publish("c", "at c", Event("all/cause"))
+    play.at(0.06)
+    play.publish("a", "at a", Event("all/effect"))
+    play.at(0.2, crash="c")
+    play.pause("b")
+    play.at(35.0)
+    play.network.heal()
+    play.resume("b")
+    play.at(36.0, start="c")
+    assert play.end() == [("a", "b"), ("b", "c")]
+    seen = [record for record in play.records if record.kind is Kind.DELIVERED and record.node == "b"]
+    assert "all/effect" in [record.event.topic for record in seen if record.event]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reknit.core.overlay.notes import Stage, read_notes
 from reknit.core.overlay.options import OverlayOptions
 from tests.core.overlay.triple import Triple
+from tests.sim import heard
 
 
 def _state(cluster: Triple, name: str):  # type: ignore[no-untyped-def]
@@ -53,3 +54,18 @@ def test_the_replaced_link_is_kept_in_mind_until_it_is_empty() -> None:
     assert closing == {"a", "b"}
     assert cluster.settle(30.0)
     assert not any(read_notes(cluster.nodes[name].notes).closing for name in "abc")
+
+
+def test_a_goal_that_has_joined_as_a_stranger_need_not_be_seated() -> None:
+    """It was given up meanwhile, and knows of no swap; what it wants would never count."""
+    net = heard.Stage("a-b b-c")
+    broker = net.nodes["b"].broker
+    assert broker is not None
+    broker.overlay.swaps._unseated["d"] = ("a", 1)
+    assert not broker.overlay.swaps.counts("d")
+    net.add_node("d")
+    net.start("d")
+    net.add_link("d", "b")
+    net.rest()
+    assert broker.overlay.swaps.counts("d")
+    assert broker.gate.open

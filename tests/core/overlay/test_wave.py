@@ -127,6 +127,15 @@ def test_a_neighbour_is_found_without_a_search() -> None:
     assert forest.locked() == []
 
 
+def test_whoever_takes_part_in_a_swap_does_not_say_who_its_neighbours_are() -> None:
+    """The one that is sought may have left it already, for all it knows: a cycle would not be certain."""
+    forest = Forest([("a", "b"), ("b", "c")])
+    forest.searches["b"].engaged = lambda: "b takes part in a swap"
+    forest.begin("a", "c")
+    forest.run()
+    assert (forest.answers["a"].path, forest.answers["a"].busy) == ([], "b takes part in a swap")
+
+
 def test_the_lease_frees_a_broker_whose_wave_nobody_releases() -> None:
     forest = Forest([("b1", "b2")])
     forest.begin("b1", "elsewhere")

@@ -70,3 +70,24 @@ def test_it_is_open_exactly_when_all_were_heard(expected: list[str], heard: list
     assert gate.missing == [name for name in expected if name not in heard]
     assert gate.open == (not gate.missing)
     assert (gate.deadline() is None) == gate.open
+
+
+def test_whoever_stands_in_for_another_is_waited_for_instead() -> None:
+    gate = Gate(["a", "b"], 5.0)
+    gate.stands_in("c", "a")
+    gate.heard("a")
+    assert gate.missing == ["b", "c"]
+    gate.stands_in("d", "nobody")
+    assert gate.missing == ["b", "c"]
+
+
+def test_whoever_stands_in_for_one_that_is_late_is_late_and_the_gate_stays_open() -> None:
+    gate = Gate(["a"], 5.0)
+    gate.start(0.0)
+    assert gate.due(5.0)
+    gate.stands_in("c", "a")
+    gate.heard("a")
+    assert gate.open
+    assert list(gate.late) == ["c"]
+    gate.heard("c")
+    assert not gate.late

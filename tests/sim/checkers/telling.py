@@ -42,8 +42,8 @@ class Story:
     def linked(self, node: str, peer: str) -> Story:
         return self._add(node, Kind.LINK_ADDED, peer=peer)
 
-    def changed(self, node: str, step: str) -> Story:
-        return self._add(node, Kind.CHANGE, detail=step)
+    def changed(self, node: str, step: str, peer: str = "") -> Story:
+        return self._add(node, Kind.CHANGE, peer=peer, detail=step)
 
     def unlinked(self, node: str, peer: str) -> Story:
         return self._add(node, Kind.LINK_REMOVED, peer=peer)

@@ -205,3 +205,18 @@ def test_a_new_broker_that_dies_before_the_client_is_told_releases_from_nothing(
     assert len(_what(_moving().settled("b1", event("a", 1)).crashed("b1").calm())) == 1
     told = _moving().settled("b1", event("a", 1)).crashed("b1").moved_out("b2", "ann", "b1").detached("b2", "ann")
     assert _what(told.calm()) == []
+
+
+# --- swaps that go on without one of the three
+
+
+def test_what_passes_a_broker_that_a_swap_goes_on_without_may_be_lost() -> None:
+    lost = _settled().published("b1", ONE).changed("b1", "swap: without at the mover", "b2").calm()
+    assert _what(lost) == []
+    later = lost.published("b1", event("a", 2)).calm()
+    assert len(_what(later)) == 1  # all was calm since
+
+
+def test_what_passes_neither_of_them_is_owed_as_ever() -> None:
+    story = _settled().changed("b1", "swap: without at the mover", "b2").published("b3", event("a", 1, "b3.1"))
+    assert len(_what(story.calm())) == 1

@@ -91,6 +91,7 @@ def test_a_crash_tears_causal_chains_until_all_is_calm_but_not_fifo() -> None:
         ("add: connect at the neighbour", ["not causal"]),
         ("drain: end at the leaver", ["not causal"]),
         ("path: Rec at the head", []),
+        ("swap: without the middle at the mover", []),
         ("deferred: end at the first", []),
     ],
 )

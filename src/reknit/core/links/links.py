@@ -13,7 +13,7 @@ Owns: which connection belongs to which link. Must not know: why a link exists.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -84,6 +84,7 @@ class _Connection:
     dialled: bool
     wave: Wave | None  # we ask to be joined
     since: float
+    names: tuple[str, ...] | None = None  # as whom it may come, if that is proved
 
 
 class Links:
@@ -105,6 +106,7 @@ class Links:
         self.options = options
         self.rng = rng
         self.of: dict[str, Link] = {}  # by neighbour
+        self.hidden: Callable[[], tuple[str, ...]] = tuple  # whose links belong to no tree, not yet or not any more
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
@@ -216,8 +218,8 @@ class Links:
 
     # --- connections
 
-    def accepted(self, conn: int) -> None:
-        self._connections[conn] = _Connection("", False, None, self.turn.now)
+    def accepted(self, conn: int, names: tuple[str, ...] | None = None) -> None:
+        self._connections[conn] = _Connection("", False, None, self.turn.now, names)
 
     def dialled(self, peer: str, conn: int) -> None:
         wave = self._asking.get(peer)
@@ -294,6 +296,9 @@ class Links:
                 self.refuse(conn, Refuse(f"routes by {dialect}, not by {self.dialect}", False, False))
             case Hello(name=""):
                 self.refuse(conn, Refuse("a greeting without a name", False, False))
+            case Hello(name=name) if connection.names is not None and name not in connection.names:
+                known = ", ".join(connection.names) or "nobody"
+                self.refuse(conn, Refuse(f"the certificate names {known}, not {name}", False, False))
             case Hello() if connection.dialled:
                 yield from self._called_answers(conn, connection, frame)
             case Hello() if connection.peer == "":
@@ -365,7 +370,7 @@ class Links:
             link.resume(hello)
             return False
         session = self.rng.getrandbits(48) | 1
-        self._send(conn, self._hello(session, 0, not link.leaving and not link.tentative, None))
+        self._send(conn, self._hello(session, 0, self._is_in_tree(link), None))
         link.renew(hello, session)
         return True
 
@@ -417,7 +422,11 @@ class Links:
             link.flush()
 
     def _greeting(self, link: Link) -> Hello:
-        return self._hello(link.session, link.received, not link.leaving and not link.tentative, None)
+        return self._hello(link.session, link.received, self._is_in_tree(link), None)
+
+    def _is_in_tree(self, link: Link) -> bool:
+        """Only such a link may be adopted by an end without memory: any other one could close a cycle."""
+        return not link.leaving and not link.tentative and link.peer not in self.hidden()
 
     def _hello(self, session: int, received: int, linked: bool, wave: Wave | None, alone: bool = False) -> Hello:
         who = (VERSION, self.dialect, self.turn.node, self.address, self.incarnation)

@@ -71,7 +71,7 @@ class Deferred(Strawman):
         self._removals.pop(peer, None)
 
     def deadline(self) -> float | None:
-        return min((each.at for each in self._removals.values()), default=None)
+        return min(each.at for each in self._removals.values()) if self._removals else None
 
     def due(self) -> None:
         for peer, each in list(self._removals.items()):

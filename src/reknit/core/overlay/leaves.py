@@ -66,4 +66,4 @@ class Leaves:
         return min(leaving.give_up_at, inf if away_since is None else away_since + away_s_max)
 
     def deadline(self) -> float:
-        return min((self._give_up_at(*each) for each in self.of.items()), default=inf)
+        return min(self._give_up_at(*each) for each in self.of.items()) if self.of else inf

@@ -116,7 +116,7 @@ class NewLinks:
         return True
 
     def deadline(self) -> float | None:
-        return min((each.until for each in self._of.values()), default=None)
+        return min(each.until for each in self._of.values()) if self._of else None
 
     def overdue(self) -> Iterator[NewLink]:
         for each in list(self._of.values()):

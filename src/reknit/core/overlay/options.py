@@ -14,7 +14,8 @@ Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
 
 class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease_s: Seconds = 10.0
-    """A broker that a join or a change has locked is free again after so long, whatever has become of it."""
+    """A broker that a join, or a change that has changed nothing yet, has locked is free again after so long. A swap is
+    carried through later on: then whoever waits for another asks it every so often."""
 
     join_s_max: Seconds = 20.0
     """An operator's join, or replacement, that has found no free moment by then is given up."""

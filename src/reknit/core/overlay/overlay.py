@@ -30,7 +30,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import STEPS
 from reknit.core.overlay.wave import Search
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
@@ -67,6 +67,7 @@ class Overlay:
             self._close_when_empty,
             self.history,
         )
+        links.hidden = self.swaps.hidden
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
         self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
@@ -230,8 +231,11 @@ class Overlay:
 
     def _forget(self, peer: str, detail: str, error: str) -> Iterator[OverlayEvent]:
         leaving = self.leaves.of.pop(peer)
-        self.links.remove(peer, detail)
-        self.swaps.closed(peer)
+        if leaving.whole and error:  # its far end may still think that it is one of the tree, in any of our lives
+            self.links.give_up(peer, detail)
+        else:
+            self.links.remove(peer, detail)
+        self.swaps.closed(peer, emptied=not error)
         yield Replayed(peer)
         self.turn.effects.extend(Reply(request, error) for request in leaving.requests)
         yield from self._gone(peer, "")
@@ -375,7 +379,7 @@ class Overlay:
         if peer in self.swaps.hidden():
             yield from self.swaps.turned_out(peer)
             return
-        lost, address = self.swaps.rests_on(peer), self.links.of[peer].address
+        to_be_asked = self.swaps.to_be_asked(peer)
         yield from self.swaps.turned_out(peer)
         if peer in self.leaves.of:  # the swap has gone on without it
             yield from self._forget(peer, "left", "")
@@ -385,8 +389,8 @@ class Overlay:
         yield Unlinked(peer, self.keeps(peer))
         yield from self.swaps.unlinked(peer)
         yield from self._gone(peer, "")
-        if lost:
-            self.joins.want_back(peer, address)
+        for each, address in to_be_asked.items():
+            self.joins.want_back(each, address)
 
     def _gone(self, peer: str, why: str) -> Iterator[OverlayEvent]:
         answer = self.search.neighbour_gone(peer, why)
@@ -395,6 +399,7 @@ class Overlay:
 
     def _new_links(self, peers: Iterator[str]) -> Iterator[OverlayEvent]:
         for peer in peers:
+            self.swaps.joined(peer)
             yield Linked(peer, again=False)
 
     def _send_if_linked(self, peer: str, message: Message) -> None:
@@ -404,9 +409,8 @@ class Overlay:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [at] if (at := self.leaves.deadline()) < math.inf else []
-        times += [due for each in (self.search, self.joins, self.swaps) if (due := each.deadline()) is not None]
-        return min(times, default=None)
+        at = earliest(self.leaves.deadline(), self.search.deadline(), self.joins.deadline(), self.swaps.deadline())
+        return at if at is not None and at < math.inf else None
 
     def due(self) -> Iterator[OverlayEvent]:
         self.search.due(self.turn.now)

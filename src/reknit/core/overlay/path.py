@@ -201,6 +201,8 @@ class Path(Strategy):
             del self._near[id_]
 
     def deadline(self) -> float | None:
+        if not (self._kept or self._far or self._ignored):
+            return None
         times = [*self._kept.values(), *(far.until for far in self._far.values())]
         times += [each.until for each in self._ignored.values() if each.until is not None]
         return min(times, default=None)

@@ -108,6 +108,8 @@ class Repair:
             self._losses.pop(peer, None)
 
     def deadline(self) -> float | None:
+        if not self._down and not self._losses:
+            return None
         times = [since + self.options.lost_s for peer, since in self._down.items() if peer not in self._losses]
         times += [loss.try_at for loss in self._losses.values() if loss.try_at is not None]
         return min(times, default=None)

@@ -28,7 +28,7 @@ from reknit.core.overlay.strategy import Hands, Strategy
 from reknit.core.overlay.strawman import Strawman
 from reknit.core.overlay.tables import Tables
 from reknit.core.overlay.walk import Walk
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
@@ -251,9 +251,8 @@ class Replacing:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [self.new_links.deadline(), self.walk.deadline(), self.repair.deadline()]
-        times += [strategy.deadline() for strategy in self.strategies.values()]
-        return min((at for at in times if at is not None), default=None)
+        strategies = [strategy.deadline() for strategy in self.strategies.values()]
+        return earliest(self.new_links.deadline(), self.walk.deadline(), self.repair.deadline(), *strategies)
 
     def due(self) -> Iterator[OverlayEvent]:
         for strategy in self.strategies.values():

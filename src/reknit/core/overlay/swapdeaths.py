@@ -12,14 +12,32 @@ Who decides then, and what:
     goal, before the open        the mover is lost                                         it drops the new link
     goal, after it               the middle, or the mover, is lost                         it waits for them no more
 
+But a word may die with whoever has said it, when that has ended the swap, and knows nothing of it in its next life. So
+the middle and the goal ask every lease (``lease_s``) for what they wait for. Whoever is in the swap no more need not
+remember how it has ended: its links in the tree show it.
+
+    asked     by           its links                 its answer
+    mover     the middle   the middle is one         it is undone: Unlock
+                           it is being left          it has moved: close(ab)
+              the goal     the goal is one           it has moved: open, all that it wants, close(ba)
+                           it is being left          it is none: Unlock
+    middle    the goal     the mover is one          it is undone: Unlock
+                           it is none any more       it is handed over: close(ab)
+
+Why nobody stays locked: whoever forgets the swap before the mover is done has dropped its link to it. So the mover
+hears what it waits for, is refused, or loses them after a lease. The middle waits for the mover, which is in the swap,
+and comes to its end, or answers, or refuses, or is lost. The goal waits for both, in the same way.
+
 Why that never closes a cycle: the move is the one step that changes the tree, and only the mover makes it, or undoes
-what came before. Whoever drops a link refuses it from then on. A broker that comes back after all finds itself
-refused by those that have gone on without it, ends the swap in the same way, and if it has lost its link to the tree
-by that, it asks to be joined like a stranger, by a search.
+what came before. No answer makes a link that its mover does not hold already. A link that is not in the tree yet, or
+not any more, is greeted as such, so that no end without memory takes it for one; and whoever drops a link that the
+other may hold for one of the tree refuses it from then on, in all its lives. A broker that comes back after all finds
+itself refused by those that have gone on without it, ends the swap in the same way, and if it has lost its link to the
+tree by that, it asks to be joined like a stranger, by a search.
 
 What was on its way to or through the one that is lost is lost with it.
 
-Owns: the decision. Must not know: why somebody is away.
+Owns: the decision, and questions. Must not know: why somebody is away.
 """
 
 from __future__ import annotations
@@ -35,9 +53,9 @@ from reknit.core.overlay.history import History, change_name
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import SwapLinks
-from reknit.core.overlay.swapstate import Swapping
+from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
-from reknit.wire.messages import Close, LockNack, Unlock
+from reknit.wire.messages import Ask, Close, LockNack, Open, Unlock
 
 __all__ = ["SwapDeaths"]
 
@@ -55,14 +73,11 @@ class SwapDeaths(SwapLinks):
         history: History,
     ) -> None:
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
-        self._unsure: dict[str, None] = {}  # neighbours by a swap that has ended, if they think so, too
-
-    def renewed(self, peer: str, reborn: bool) -> Iterator[OverlayEvent]:
-        self._unsure.pop(peer, None)
-        yield from super().renewed(peer, reborn)
+        # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
+        self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
 
     def deadline(self) -> float | None:
-        times = (super().deadline(), self._next_absence())
+        times = (super().deadline(), self._next_absence(), self._asks_at())
         return min((at for at in times if at is not None and at < inf), default=None)
 
     def _next_absence(self) -> float:
@@ -85,15 +100,79 @@ class SwapDeaths(SwapLinks):
             return -inf
         return inf if link.away_since is None else link.away_since + self.options.absent_s_max
 
+    # --- questions
+
+    def _asks_at(self) -> float:
+        """When the middle or the goal, which cannot end it by themselves, ask how it stands."""
+        swap = self.current
+        if swap is None or swap.note.part is Part.MOVER or swap.note.stage is Stage.LOCKED or swap.triangle.over:
+            return inf
+        return swap.give_up_at
+
+    def due(self) -> Iterator[OverlayEvent]:
+        yield from super().due()
+        if self.current is not None and self.turn.now >= self._asks_at():
+            self._ask_on(self.current)
+
+    def _ask_on(self, swap: Swapping) -> None:
+        note = swap.note
+        swap.give_up_at = self.turn.now + self.options.lease_s
+        said = {swap.mover: note.closed_ba, note.middle: note.closed_ab or note.part is Part.MIDDLE}
+        for peer in (peer for peer, all_said in said.items() if not all_said and peer not in self._stalled):
+            if peer in self.links.of and self.links.of[peer].greeted:
+                self._send(peer, Ask(note.id, note.part is Part.GOAL))
+
+    def _on_stale(self, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
+        if not isinstance(step, Ask):
+            yield from super()._on_stale(peer, step, custody)
+        elif step.id[0] == self.turn.node:
+            yield from self._say_as_mover(peer, step)
+        elif step.goal:
+            undone = step.id[0] in self.neighbours()
+            self._send(peer, Unlock(step.id) if undone else Close(step.id, True, True))
+        else:
+            self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
+
+    def _say_as_mover(self, peer: str, ask: Ask) -> Iterator[OverlayEvent]:
+        linked = peer in self.neighbours()
+        if ask.goal and linked:
+            self._send(peer, Open(ask.id, True))
+            yield Tell(peer)
+            self._say_late(peer, Close(ask.id, False, True), self._held_by_turn())
+        else:
+            self._send(peer, Unlock(ask.id) if ask.goal or linked else Close(ask.id, True, True))
+
+    # --- those who are lost
+
     def give_up_the_lost(self) -> Iterator[OverlayEvent]:
         """At the end of a turn."""
         lost = [peer for peer in self._others() if self._lost_at(peer) <= self.turn.now]
         if lost and self.current is not None:
             yield from self._without(self.current, lost, refused=False)
 
-    def rests_on(self, peer: str) -> bool:
-        """Is it a neighbour by a swap that is carried through, so that no operator can have removed the link?"""
-        return peer in self._unsure or peer in self._others()
+    def to_be_asked(self, peer: str) -> dict[str, str]:
+        """If ``peer`` turns us out: who could join us to the tree again, with addresses.
+
+        Nobody, unless it is a neighbour by a swap that is carried through: else an operator may have removed the link.
+        """
+        told, known = self._unsure.get(peer, (None, {}))
+        if told is not None and told.pending > 0:
+            return known
+        if peer in self._others():
+            return self._addresses(self._others())
+        replaced = {old: each.address for old, each in self.closing.items() if each.goal == peer}
+        return self._addresses((peer,)) | replaced if replaced else {}
+
+    def _addresses(self, names: tuple[str, ...]) -> dict[str, str]:
+        return {name: self.links.of[name].address for name in names if name in self.links.of}
+
+    def closed(self, peer: str, emptied: bool = True) -> None:
+        """A replaced link is empty only when the goal has heard all; if it is given up before, the mover sees to it."""
+        closing = self.closing.get(peer)
+        super().closed(peer, emptied)
+        if closing is not None and closing.part is Part.MOVER and not emptied:
+            told = self._doubt(closing.goal, {closing.goal: "", peer: closing.address})
+            self._send(closing.goal, Close(closing.id, False, True), told)
 
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
@@ -103,6 +182,9 @@ class SwapDeaths(SwapLinks):
 
     def _without(self, swap: Swapping, lost: list[str], refused: bool) -> Iterator[OverlayEvent]:
         self._tear(swap)
+        for peer in (peer for peer in lost if peer not in swap.without):
+            swap.without[peer] = None
+            self._see(swap, peer, "without")
         match swap.note.part:
             case Part.MOVER:
                 yield from self._move_without(swap, lost, refused)
@@ -111,10 +193,20 @@ class SwapDeaths(SwapLinks):
             case Part.GOAL:
                 yield from self._take_without(swap, lost)
 
-    def _doubt(self, peer: str) -> None:
-        link = self.links.of.get(peer)
-        if link is not None and link.away_since is not None:
-            self._unsure[peer] = None
+    def _doubt(self, peer: str, others: dict[str, str]) -> Custody:
+        """Of the word that ends it: until that is settled ``peer`` may have ended it otherwise, and refuse us.
+
+        ``others``: those of the swap, with addresses.
+        """
+        custody = self._held_by_turn()
+        self._unsure[peer] = (custody, others | self._addresses(tuple(others)))
+        return custody
+
+    def _held_by_turn(self) -> Custody:
+        """Of something that nobody has sent us."""
+        custody = Custody(None, 0, [])
+        self.turn.custodies.append(custody)
+        return custody
 
     # --- the mover
 
@@ -133,8 +225,7 @@ class SwapDeaths(SwapLinks):
         swap.triangle.flush()
         swap.triangle.sort()
         self._send(note.goal, Close(note.id, True, True))  # for the middle, should it come back
-        self._send(note.goal, Close(note.id, False, True))
-        self._doubt(note.goal)
+        self._send(note.goal, Close(note.id, False, True), self._doubt(note.goal, self._addresses(self._others())))
         swap.triangle.over = True
         self._close(note.middle, swap)
         yield from self._drain(swap)
@@ -143,15 +234,16 @@ class SwapDeaths(SwapLinks):
         """Nobody has moved: the tree is the old one."""
         note = swap.note
         swap.triangle.flush()
-        self._send(note.middle, Unlock(note.id))
-        self._doubt(note.middle)
+        self._send(note.middle, Unlock(note.id), self._doubt(note.middle, self._addresses(self._others())))
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)
+        yield Replayed(note.goal)
         yield Resumed(note.middle)
 
     def _end(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
         self._see(swap, "", "undone")
+        self._tear(swap)  # nothing waits for causes any more: they may be lost
         swap.triangle.over = True
         self.history.end(change_name(swap.note.id), why)
         self._set_current(None)
@@ -168,9 +260,7 @@ class SwapDeaths(SwapLinks):
                 self._send(swap.note.goal, Unlock(swap.note.id))
                 self._set_current(None)
         elif swap.mover in lost:
-            custody = Custody(None, 0, [])
-            self.turn.custodies.append(custody)
-            yield from self._on_close_ab(swap, swap.mover, custody)
+            yield from self._on_close_ab(swap, swap.mover, self._held_by_turn())
             yield from self._drain(swap)
         elif not swap.complained:
             swap.complained = True
@@ -216,7 +306,8 @@ class SwapDeaths(SwapLinks):
 
     def _drop_mover(self, swap: Swapping) -> Iterator[OverlayEvent]:
         swap.triangle.flush()
-        if swap.mover in self.links.of:
-            self.links.remove(swap.mover, "the swap was undone")
+        if swap.mover in self.links.of:  # it may have moved, and hold us for its neighbour
+            self.links.give_up(swap.mover, "the swap was undone")
         yield from self._end(swap, f"{swap.mover} did not come back in time")
+        yield Replayed(swap.mover)
         yield Resumed(swap.note.middle)

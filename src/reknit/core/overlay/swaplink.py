@@ -51,7 +51,6 @@ from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
-    Ask,
     Close,
     Entry,
     Events,
@@ -133,7 +132,7 @@ class SwapLinks(SwapReturns):
         if isinstance(step, Lock):
             self._on_lock(peer, step)
         elif isinstance(step, Seated):
-            self._on_seated(peer, step)
+            yield from self._on_seated(peer, step)
         elif isinstance(step, Inquire):
             self._on_inquire(peer, step, custody)
         elif isinstance(step, Mark):
@@ -194,10 +193,6 @@ class SwapLinks(SwapReturns):
         if closing is not None:
             if isinstance(step, Close) and peer != closing.goal:  # nobody may forget the link before this is said
                 self._say_late(closing.goal, Close(step.id, False, True), custody)
-        elif isinstance(step, Ask) and step.id[0] == self.turn.node:
-            self._send(peer, Unlock(step.id))
-        elif isinstance(step, Ask):
-            self._send(peer, LockNack(step.id, f"{self.turn.node} has forgotten the swap", retry=True))
         elif isinstance(step, LockAck):
             self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
         elif isinstance(step, Close) and self._passes_on(peer, step):
@@ -206,9 +201,12 @@ class SwapLinks(SwapReturns):
             self._send(peer, Seated(step.id))  # a middle without memory
             yield Tell(peer)
 
-    def _on_seated(self, peer: str, step: Seated) -> None:
+    def _on_seated(self, peer: str, step: Seated) -> Iterator[OverlayEvent]:
+        """The goal of a swap in which somebody was lost, or has lost his memory, goes by the tree that there is now."""
         if self._unseated.get(peer) == step.id:
             del self._unseated[peer]
+        elif peer in self.neighbours():  # we have not told it all, since for us the swap went well
+            yield Tell(peer)
 
     # --- 3 to 7
 
@@ -381,7 +379,6 @@ class SwapLinks(SwapReturns):
         if over and triangle.empty and self.current is swap:
             triangle.flush()
             self._see(swap, "", "end")
-            self.done += 1
             self.history.end(change_name(note.id))
             self._end_as_goal()
             self._set_current(None)

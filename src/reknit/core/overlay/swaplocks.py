@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reknit.core.io import Reply
 from reknit.core.links.links import Stranger, TurnedAway
-from reknit.core.overlay.events import OverlayEvent, Paused, Resumed
+from reknit.core.overlay.events import OverlayEvent, Paused, Replayed, Resumed
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.swap import ID_FLOOR
@@ -131,8 +131,10 @@ class SwapLocks(SwapState):
         elif note.part is Part.GOAL and not note.opened:
             # It got the link when the others had given up. What it gave to the middle went on from there as usual.
             swap.triangle.flush()
+            self._tear(swap)  # nothing waits for causes any more
             self.links.remove(swap.mover, "the swap was given up")
             self._set_current(None)
+            yield Replayed(swap.mover)
             yield Resumed(note.middle)
             yield from swap.triangle.release()
 
@@ -222,5 +224,5 @@ class SwapLocks(SwapState):
             self._refuse_as_goal(swap, f"{swap.note.goal} could not reach {swap.mover} in time")
         else:  # one of the others may have forgotten: the middle, which knows both, asks again
             swap.give_up_at = self.turn.now + self.options.lease_s
-            self._send(swap.mover, Ask(swap.note.id))
-            self._send(swap.note.goal, Ask(swap.note.id))
+            self._send(swap.mover, Ask(swap.note.id, False))
+            self._send(swap.note.goal, Ask(swap.note.id, False))

@@ -143,8 +143,11 @@ class SwapReturns(SwapStalls):
     def _say_what_is_late(self) -> None:
         late, self._late = self._late, []
         for peer, step, custody in late:
-            self._send(peer, step, custody)
-            self.turn.custodies.extend([custody] if custody is not None else [])
+            if custody is not None:
+                self._send(peer, step, custody)
+                self.turn.custodies.append(custody)
+            elif self.current is not None and self.current.note.id == step.id:  # else it was undone meanwhile
+                self._send(peer, step)
 
     # --- events that wait
 

@@ -75,6 +75,7 @@ class Swapping:
     told_middle: bool = False
     alone: bool = False  # at the goal: it has ended without one of the others
     complained: bool = False  # at the middle: it has said that the goal is lost
+    without: dict[str, None] = field(default_factory=dict)  # those that are lost, as far as it was said in the trace
 
     @property
     def mover(self) -> str:
@@ -106,7 +107,6 @@ class SwapState:
         self.current: Swapping | None = None
         self.closing: dict[str, Closing] = {}
         self.wishes: list[Wish] = []
-        self.done = 0
         self.ended: dict[SwapId, Ended] = {}  # swaps that are over here, as goal
         self._ended_until: dict[SwapId, float] = {}  # and how long they are remembered
         self._taken_up: dict[SwapId, Custody] = {}  # of links replaced in a former life: what the goal is told anew
@@ -156,6 +156,10 @@ class SwapState:
     def counts(self, peer: str) -> bool:
         """Does it tell what it wants by the new tree?"""
         return peer not in self._unseated
+
+    def joined(self, peer: str) -> None:
+        """By a search, as a stranger: it tells by the tree as it is, and knows of no swap in which it was our goal."""
+        self._unseated.pop(peer, None)
 
     def defers(self, peer: str) -> bool:
         """Does this broker not know yet what to tell it? It will."""
@@ -276,12 +280,14 @@ class SwapState:
         """The far end of a replaced link has left it: nothing more comes on it."""
         self._said_leave[peer] = None
 
-    def closed(self, peer: str) -> None:
+    def closed(self, peer: str, emptied: bool = True) -> None:
+        """The replaced link is gone; unless ``emptied`` its far end was away for too long, and some may be lost."""
         self._said_leave.pop(peer, None)
         if (closing := self.closing.pop(peer, None)) is not None:
             self._taken_up.pop(closing.id, None)
             self.links.changed = True
-            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: emptied at the {closing.part.value}")
+            what = "emptied" if emptied else "without"
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: {what} at the {closing.part.value}")
 
     def flush(self) -> None:
         if self.current is not None:

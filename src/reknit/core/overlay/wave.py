@@ -3,7 +3,8 @@
 The echo algorithm: whoever begins asks all its neighbours; each asks all its others, and answers when all of them have
 answered. On a tree that visits every broker once, and the answer *no* is definite. Each broker that a wave has visited
 is locked for joins until the wave is released, so that of two joins that touch one tree at most one goes on; the other
-finds a locked broker somewhere, and tries again later. A lock has a lease.
+finds a locked broker somewhere, and tries again later. A lock has a lease. A broker that takes part in a swap is
+locked, too; it says nothing of its neighbours, since one of them may have gone.
 
 Owns: the one wave that holds this broker. Must not know: what the answer is for.
 """
@@ -85,6 +86,8 @@ class Search:
         others = [name for name in neighbours if name != sender]
         if self.me == seek.target:
             self.send(sender, Sought(seek.wave, path, ""))
+        elif why := self.engaged():  # who its neighbours are is about to change, or has changed without its knowledge
+            self.send(sender, Sought(seek.wave, [], why))
         elif seek.target in others and self.unreached(seek.target):
             self.send(sender, Sought(seek.wave, [], f"{self.me} does not reach {seek.target} now"))
         elif seek.target in others:

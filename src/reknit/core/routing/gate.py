@@ -48,6 +48,13 @@ class Gate:
         self._missing[neighbour] = None
         self._set_open()
 
+    def stands_in(self, new: str, old: str) -> None:
+        """What ``old`` wants, ``new`` will tell; so if that is not known, it is ``new`` that has to be heard."""
+        if old in self._missing:
+            self.expect(new)
+        elif old in self.late:
+            self.late[new] = None
+
     @property
     def missing(self) -> list[str]:
         return list(self._missing)

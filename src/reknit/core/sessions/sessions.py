@@ -21,7 +21,7 @@ from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.options import SessionOptions
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
@@ -220,8 +220,7 @@ class Sessions:
     # --- times
 
     def deadline(self) -> float | None:
-        times = (self.arrivals.deadline(), self.departures.deadline())
-        return min((at for at in times if at is not None), default=None)
+        return earliest(self.arrivals.deadline(), self.departures.deadline()) if self.busy else None
 
     def end_of_turn(self, ready: bool) -> Iterator[OverlayEvent]:
         """``ready``: this broker routes events. Before that, those that wait have no place yet among the others."""

@@ -5,7 +5,8 @@ was calm once since), along links that were there then and still are. What relea
 subscription goes; a link of the path is removed; the client's broker crashes; the event's own broker crashes before the
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
 a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
-releases from nothing either: whoever was connected is connected.
+releases from nothing either: whoever was connected is connected. Unless one of the three stays away, and another says
+that it goes on without it: what passes either of them until all is calm may be lost.
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
@@ -25,7 +26,7 @@ from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import DRAINED, Kind, Record
+from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
 __all__ = ["Tally", "check_delivery"]
 
@@ -68,6 +69,7 @@ class _Ledger:
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
         self.moving: dict[tuple[str, str], dict[EventId, None]] = {}  # by session: delivered when it went on its way
         self.drained: dict[str, None] = {}  # brokers that have left with nothing left behind
+        self.parted: dict[str, None] = {}  # brokers of swaps that one goes on with without the other, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
         self._follow_links(record)
@@ -112,6 +114,8 @@ class _Ledger:
             self._move_link(record.node, record.detail, record.peer)
         elif record.kind is Kind.CHANGE and record.detail == DRAINED:
             self.drained[record.node] = None
+        elif record.kind is Kind.CHANGE and record.detail.startswith(SWAP_WITHOUT):
+            self.parted |= dict.fromkeys((record.node, record.peer))
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
         elif record.kind is Kind.CALM:
@@ -230,10 +234,13 @@ class _Ledger:
         """Nothing is in flight: whatever is still owed is lost."""
         for (node, client), debts in self.owed.items():
             for event, path, _ in debts.values():
+                if any(end in self.parted for link in path for end in link):
+                    continue
                 self.tally.lost += 1
                 way = f"over {len(path)} links" if path else "at its own broker"
                 yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
         self.owed.clear()
+        self.parted.clear()
         self.fresh.clear()
         for session in self.sessions.values():
             for pattern in session.patterns:

@@ -6,7 +6,8 @@ per source. A client has seen what was delivered to it where it is: into a sessi
 once it has been told. A crash tears causal chains (what a dead broker had passed on to some and not to others comes
 again from further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
 Neither is it where a link was given up, or replaced at once: what has crossed the old link may still be on its way when
-what follows it takes the new one. A swap, an addition and a drain keep it.
+what follows it takes the new one. A swap, an addition and a drain keep it, unless a swap had to be ended without one of
+its three.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TypeAlias
 from reknit.core.overlay.history import ADD, DRAIN, SWAP
 from reknit.model.event import Event
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import Kind, Record
+from reknit.trace.records import SWAP_WITHOUT, Kind, Record
 
 __all__ = ["check_order"]
 
@@ -61,7 +62,7 @@ class _Watcher:
                     del self.ahead[each]
             case Kind.LINK_LOST:
                 self.torn = True
-            case Kind.CHANGE if record.detail.partition(":")[0] not in _ORDERLY:
+            case Kind.CHANGE if _tears(record.detail):
                 self.torn = True
             case Kind.CALM:
                 self.torn = False
@@ -108,6 +109,10 @@ class _Watcher:
         seen = self.seen.setdefault(key[1], {})
         _merge(seen, past)
         _merge(seen, {event.source: event.seq})
+
+
+def _tears(step: str) -> bool:
+    return step.partition(":")[0] not in _ORDERLY or step.startswith(SWAP_WITHOUT)
 
 
 def _merge(into: _Past, other: _Past) -> None:

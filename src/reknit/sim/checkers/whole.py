@@ -20,13 +20,17 @@ __all__ = ["check_whole"]
 def check_whole(records: Iterable[Record]) -> Iterator[Violation]:
     forest = Forest()
     alive: dict[str, None] = {}
+    drained: dict[str, None] = {}
     parts: list[list[str]] = []  # as they were when all was calm last
     for record in records:
         forest.see(record)
-        if record.kind is Kind.STARTED:
+        if record.kind is Kind.STARTED and record.node not in drained:
             alive[record.node] = None
-        elif record.kind is Kind.CRASHED or (record.kind is Kind.CHANGE and record.detail == DRAINED):
+        elif record.kind is Kind.CRASHED:
             alive.pop(record.node, None)
+        elif record.kind is Kind.CHANGE and record.detail == DRAINED:
+            alive.pop(record.node, None)
+            drained[record.node] = None  # another life of it has only to leave
         elif record.kind is Kind.CALM:
             edges = forest.edges()
             for part in parts:

@@ -29,6 +29,7 @@ __all__ = [
     "find_mosquitto",
     "free_ports",
     "mosquitto",
+    "mosquitto_autosaving",
     "mosquitto_chain",
     "reknit",
     "reknit_chain",
@@ -190,6 +191,31 @@ cleansession true
 notifications false
 restart_timeout 1
 """
+
+
+_AUTOSAVING = """\
+listener {port} 127.0.0.1
+allow_anonymous true
+max_queued_messages 0
+max_inflight_messages 0
+set_tcp_nodelay true
+user root
+persistence true
+persistence_location {directory}/
+autosave_on_changes true
+autosave_interval 1
+log_dest none
+"""
+
+
+@contextlib.contextmanager
+def mosquitto_autosaving(program: str, directory: Path) -> Iterator[Peer]:
+    """One that writes all that it has down after every change, which is the most that it can do against a crash."""
+    (port,) = free_ports(1)
+    config = directory / "autosaving.conf"
+    config.write_text(_AUTOSAVING.format(port=port, directory=directory))
+    with _running("mosquitto", [[program, "-c", str(config)]], [port]) as peer:
+        yield peer
 
 
 @contextlib.contextmanager

@@ -65,3 +65,11 @@ def test_bad_input(reknit: Callable[..., Any], monkeypatch: Any, tmp_path: Path,
     said = reknit("up", *words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert line in said.err.replace("x - y - x", "y - x - y")
+
+
+def test_each_broker_keeps_what_is_acknowledged_in_a_file_of_the_directory(start_up: Callable[..., Any]) -> None:
+    network = start_up("--brokers", "2", "--store", "stores")
+    network.until_ready()
+    network.process.send_signal(signal.SIGINT)
+    assert network.process.wait(timeout=30) == 0
+    assert sorted(each.name for each in (network.directory / "stores").iterdir()) == ["b1.store", "b2.store"]

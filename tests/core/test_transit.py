@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from reknit.core.broker import Broker, BrokerOptions
-from reknit.core.io import Deliver
+from reknit.core.io import Deliver, Drop, Keep, Recall
 from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import Events, Snapshot
@@ -121,3 +121,107 @@ def test_what_has_waited_goes_on_in_the_order_of_its_sources_numbers() -> None:
     assert desk.deliveries() == []
     first.say(Snapshot([], last=True))
     assert [topic for topic, _ in desk.deliveries()] == ["sooner", "later", "other"]
+
+
+# --- the next life, and the one before
+
+
+def sure(topic: str, seq: int = 0, source: str = "") -> Event:
+    return Event(topic, b"x", qos=1, source=source, seq=seq)
+
+
+def test_what_no_neighbour_has_taken_over_is_kept_until_one_has() -> None:
+    desk = Desk("n", durable=True)
+    far = desk.linked("n", 1, A)
+    desk.publish(sure("a"), event("a"), sure("b"), sure("a"))
+    [keep] = desk.all(Keep)
+    assert [(each.seq, keep.routed) for each in keep.events] == [(1, True), (3, True), (4, True)]
+    assert desk.all(Drop) == []
+    far.ack()
+    assert [each.events for each in desk.all(Drop)] == [[("b.1", 1), ("b.1", 3), ("b.1", 4)]]
+
+
+def test_what_nobody_else_wants_is_not_kept_nor_is_anything_without_a_store() -> None:
+    desk = Desk("n", durable=True)
+    desk.linked("n", 1)
+    desk.publish(sure("a"))
+    assert desk.all(Keep) == []
+    careless = Desk("n")
+    careless.linked("n", 1, A)
+    careless.publish(sure("a"))
+    assert careless.all(Keep) == []
+
+
+def test_what_waits_for_the_gate_is_kept_and_kept_again_once_it_is_routed() -> None:
+    desk = Desk("n", durable=True)
+    desk.client("ann", A)
+    desk.publish(sure("a"))
+    assert [each.routed for each in desk.all(Keep)] == [False]
+    assert desk.deliveries() == []
+    desk.linked("n", 1, A)
+    assert [each.routed for each in desk.all(Keep)] == [False, True]
+    assert desk.deliveries() == [("a", "ann")]
+
+
+def test_what_was_kept_goes_to_neighbours_and_to_clients_only_if_it_was_not_routed() -> None:
+    desk = Desk("n", durable=True)
+    kept = [(sure("a", 1, "b.0"), True), (sure("a", 2, "b.0"), False)]
+    desk.give(Recall({"ann": (A,)}, {}, (), kept))
+    far = desk.far_end("n", 1)
+    far.greet()
+    far.say(Snapshot([("", [A])], last=True))
+    assert [(each.event.id, [name for name, _ in each.matches]) for each in desk.all(Deliver)] == [
+        (("b.0", 2), ["ann"])
+    ]
+    assert [each.id for message in far.heard() if isinstance(message, Events) for each in message.events] == [
+        ("b.0", 1),
+        ("b.0", 2),
+    ]
+    far.ack()
+    assert sorted(ident for each in desk.all(Drop) for ident in each.events) == [("b.0", 1), ("b.0", 2)]
+
+
+def test_what_was_kept_and_nobody_wants_any_more_is_dropped() -> None:
+    desk = Desk(durable=True)
+    desk.give(Recall({}, {}, (), [(sure("a", 1, "b.0"), True)]))
+    assert [each.events for each in desk.all(Drop)] == [[("b.0", 1)]]
+
+
+def test_what_a_life_before_has_seen_is_a_copy_for_its_sessions_and_for_nobody_else() -> None:
+    desk = Desk("n", durable=True)
+    desk.give(Recall({"ann": (A,)}, {"z.1": 5}, (), ()))
+    far = desk.linked("n", 1)
+    desk.client("bob", A)
+    far.say(Events([sure("a", 5, "z.1"), sure("a", 6, "z.1")]))
+    found = [(each.event.seq, sorted(name for name, _ in each.matches)) for each in desk.all(Deliver)]
+    assert found == [(5, ["bob"]), (6, ["ann", "bob"])]
+    assert desk.broker.seen == {"z.1": 6}
+
+
+def test_what_waits_for_the_gate_has_not_been_seen() -> None:
+    desk = Desk("m", "n")
+    first = desk.far_end("m", 1)
+    first.greet()
+    first.say(Snapshot([], last=True))
+    first.say(Events([sure("a", 5, "z.1")]))
+    assert desk.broker.seen == {}
+
+
+def test_a_copy_is_not_settled_before_the_first_one_is() -> None:
+    """Whoever sends it again has lost its memory, and would forget it for good."""
+    desk = Desk("m", "n", durable=True)
+    first, second = desk.far_end("m", 1), desk.far_end("n", 2)
+    for far in (first, second):
+        far.greet()
+        far.say(Snapshot([("", [A])], last=True))
+    first.say(Events([sure("a", 5, "z.1")]))
+    again = desk.far_end("m", 3)
+    again.greet(incarnation=99)
+    again.say(Events([sure("a", 5, "z.1")]), Snapshot([("", [A])], last=True))
+    desk.run(0.5)
+    assert again.seq == 1
+    assert max(frame.settled for frame in [*again.acks(), *again.data()]) == 0
+    second.ack()
+    desk.run(0.5)
+    assert again.acks()[-1].settled == 1
+    assert second.topics() == ["a"]

@@ -38,6 +38,7 @@ SECTIONS: dict[str, Any] = {
     "[access]": AccessSection,
     "[tls]": TlsSection,
     "[trace]": config.TraceSection,
+    "[store]": config.StoreSection,
     "[bounds]": config.Bounds,
 }
 

@@ -52,7 +52,7 @@ def test_a_broker_is_not_ready_before_its_neighbours_are(plan: Callable[..., Bro
         async with broker_running(plan("b1", {"b2": "", "b0": "127.0.0.1:1"})) as broker, door(broker) as http:
             answer = await http.get("/readyz")
             assert answer.status_code == 503
-            assert answer.json() == {"name": "b1", "ready": False, "waiting_for": ["b0", "b2"]}
+            assert answer.json() == {"name": "b1", "ready": False, "waiting_for": ["b0", "b2"], "trouble": ""}
 
     asyncio.run(run())
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from reknit.client import connect
+from reknit.live.config import StoreSection
 from reknit.live.process import BrokerPlan, broker_running
 
 
@@ -41,3 +43,21 @@ def test_a_scraper_reads_what_was_counted(plan: Callable[..., BrokerPlan], until
             assert names <= {"broker", "link", "packet", "reason"}
 
     asyncio.run(run())
+
+
+def test_a_store_is_counted_where_there_is_one(plan: Callable[..., BrokerPlan], tmp_path: Path) -> None:
+    async def read(made: BrokerPlan) -> dict[str, float]:
+        async with broker_running(made) as running, httpx.AsyncClient(trust_env=False) as http:
+            reader, writer = await asyncio.open_connection(*running.mqtt)
+            writer.write(b"\x10\x0d\0\4MQTT\4\0\0\0\0\1c")  # a session that lasts
+            await reader.readexactly(4)
+            text = (await http.get(f"http://{running.admin}/metrics")).text
+            writer.close()
+        families = text_string_to_metric_families(text)
+        return {each.name: each.value for family in families for each in family.samples if "_store_" in each.name}
+
+    assert asyncio.run(read(plan())) == {}
+    found = asyncio.run(read(plan(store=StoreSection(path=str(tmp_path / "s")))))
+    assert found["reknit_store_commits_total"] == found["reknit_store_entries_kept_total"] == 1
+    assert found["reknit_store_commit_seconds_total"] > 0
+    assert found["reknit_store_held_bytes"] == found["reknit_store_commits_failed_total"] == 0

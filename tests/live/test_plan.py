@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from reknit.core.overlay.shapes import names, shape_edges
 from reknit.live.address import Address
-from reknit.live.config import BrokerSection, NetworkFile, NetworkSection, Settings, parse_settings
+from reknit.live.config import BrokerSection, NetworkFile, NetworkSection, Settings, StoreSection, parse_settings
 from reknit.live.errors import PortTaken
-from reknit.live.plan import PlannedBroker, broker_command, dialler, neighbours_of, plan_network
+from reknit.live.plan import PlannedBroker, broker_command, dialler, neighbours_of, plan_network, settings_of
 
 
 def planned(name: str, port: int) -> PlannedBroker:
@@ -64,3 +64,11 @@ def test_links_that_were_checked_as_a_whole_are_not_searched_for_cycles() -> Non
     assert plan_network(
         NetworkFile(network=NetworkSection(mqtt_base_port=21111)), random.Random(1)
     ).settings.options.founded
+
+
+def test_each_broker_of_a_network_has_a_store_of_its_own(tmp_path: Path) -> None:
+    file = NetworkFile(broker=[BrokerSection(name="x"), BrokerSection(name="y")], store=StoreSection(str(tmp_path)))
+    plan = plan_network(file, random.Random(3))
+    assert [settings_of(name, plan).store.path for name in "xy"] == [f"{tmp_path}/x.store", f"{tmp_path}/y.store"]
+    bare = plan_network(NetworkFile(broker=file.broker), random.Random(3))
+    assert settings_of("x", bare).store.path == ""

@@ -684,3 +684,45 @@ def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> 
         original(self, *args, flushes=False)
 
     patch.setattr(Walk, "__init__", init)
+
+
+# --- brokers with stores
+
+
+@among("stores")
+@plant
+def keep_nothing_of_what_clients_have_published(patch: Patch) -> None:
+    patch.setattr(Transit, "keep", lambda self, custody: None)
+
+
+@among("stores")
+@plant
+def forget_what_the_life_before_has_seen(patch: Patch) -> None:
+    original = Sessions.recall
+    patch.setattr(Sessions, "recall", lambda self, clients, seen: original(self, clients, {}))
+
+
+@among("stores")
+@plant
+def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:
+    original = Transit.recall
+
+    def recall(self: Transit, kept: Any) -> None:
+        for event, _ in kept:
+            self._remember(event)
+        original(self, kept)
+
+    patch.setattr(Transit, "recall", recall)
+
+
+@among("stores")
+@plant
+def deliver_what_was_kept_once_more(patch: Patch) -> None:
+    original = Transit.recall
+    patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
+
+
+@among("stores")
+@plant
+def settle_a_copy_before_the_first_one(patch: Patch) -> None:
+    patch.setattr(Transit, "_entrust", lambda self, event, sender, custody: None)

@@ -42,6 +42,7 @@ def broker(
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="A broker's TOML file; flags win.")] = None,
     trace: Annotated[str, typer.Option(metavar="DIR", help="Write what it sees there.")] = "",
+    store: Annotated[str, typer.Option(metavar="FILE", help="Keep there what is acknowledged.")] = "",
     new: Annotated[
         bool, typer.Option("--new", help="It has never been linked before: its first link needs no search.")
     ] = False,
@@ -75,7 +76,7 @@ def broker(
         admin=parse_address(section.admin, "--admin") if section.admin else None,
         doors={key: parse_address(at, f"--{key}") for key in DOORS if (at := getattr(section, key))},
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
-        settings=_settings(file, settings, trace),
+        settings=_settings(file, settings, trace, store),
         state=Path(section.state) if section.state else None,
         new=new,
         until_stdin_closes=until_stdin_closes,
@@ -195,13 +196,14 @@ def _neighbours(own: str, neighbours: dict[str, str]) -> dict[str, str]:
     return neighbours
 
 
-def _settings(file: BrokerFile, text: str, trace: str) -> Settings:
+def _settings(file: BrokerFile, text: str, trace: str, store: str) -> Settings:
     import msgspec
 
-    from reknit.live.config import TraceSection, parse_settings, with_standby
+    from reknit.live.config import StoreSection, TraceSection, parse_settings, with_standby
 
     own = msgspec.structs.replace(file.settings, options=with_standby(file.options, file.standby))
     chosen = parse_settings(text) if text else own
+    chosen = msgspec.structs.replace(chosen, store=StoreSection(path=store)) if store else chosen
     return msgspec.structs.replace(chosen, trace=TraceSection(directory=trace)) if trace else chosen
 
 

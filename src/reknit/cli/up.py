@@ -29,6 +29,9 @@ def up(
         str | None, typer.Option(metavar="NAME", help="subscription-forwarding (default), global-table or flooding.")
     ] = None,
     trace: Annotated[Path | None, typer.Option(metavar="DIR", help="Write what the brokers see there.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep there what is acknowledged, a file for each broker.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Chooses the links of the shape random.")] = None,
 ) -> None:
     """Start a network of brokers, print where they are, and look after them until Ctrl-C.
@@ -43,13 +46,17 @@ def up(
     from reknit.live.steward import run_network
 
     wanted = {"brokers": brokers, "shape": shape, "mqtt_base_port": mqtt_base_port, "seed": seed}
-    network = _with_flags(file, {key: value for key, value in wanted.items() if value is not None}, routing, trace)
+    network = _with_flags(
+        file, {key: value for key, value in wanted.items() if value is not None}, routing, trace, store
+    )
     refuse_if_running(Path.cwd())  # before its ports are found to be taken, which says less
     plan = plan_network(network, random.Random())
     asyncio.run(run_network(plan, Path.cwd(), _print_table))
 
 
-def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, trace: Path | None) -> NetworkFile:
+def _with_flags(
+    path: Path | None, wanted: dict[str, Any], routing: str | None, trace: Path | None, store: Path | None
+) -> NetworkFile:
     """The file with what the flags say put over it, checked as a whole."""
     import msgspec
 
@@ -68,6 +75,10 @@ def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, 
         document["trace"]["directory"] = str(trace)
     if document["trace"]["directory"]:
         document["trace"]["directory"] = str(Path(document["trace"]["directory"]).absolute())
+    if store is not None:
+        document["store"]["path"] = str(store)
+    if document["store"]["path"]:
+        document["store"]["path"] = str(_directory(document["store"]["path"]))
     try:
         chosen = convert_network(document)
     except ConfigError as error:
@@ -77,6 +88,16 @@ def _with_flags(path: Path | None, wanted: dict[str, Any], routing: str | None, 
         raise BadInput(f"--mqtt-base-port {base}: {count} brokers would need ports up to {base + count - 1}")
     network_edges(chosen)
     return chosen
+
+
+def _directory(text: str) -> Path:
+    """Where the stores of all brokers are; made if it is not there."""
+    path = Path(text).absolute()
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--store {path}: {error.strerror}") from None
+    return path
 
 
 def _by_flag(error: str, wanted: dict[str, Any], routing: str | None) -> str:

@@ -26,12 +26,13 @@ from reknit.core.io import (
     Input,
     Lost,
     Publish,
+    Recall,
     Received,
     Remember,
     RemoveLink,
     SwapLink,
 )
-from reknit.core.links.link import settle
+from reknit.core.links.custody import settle
 from reknit.core.links.links import LinkEvent, Links
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import (
@@ -108,7 +109,7 @@ class Broker:
         self.name = name
         self.options = options
         self.source = f"{name}.{incarnation:x}"
-        self.turn = Turn(name, options.observe)
+        self.turn = Turn(name, options.observe, options.durable)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
         self.overlay = Overlay(self.turn, self.links, options.overlay, rng)
         self.overlay.recall(notes)
@@ -134,6 +135,7 @@ class Broker:
             Received: self._on_received,
             Publish: self.transit.publish,
             Due: self._on_due,
+            Recall: self._on_recall,
             **self.sessions.inputs(),
             Accepted: lambda each: self.links.accepted(each.conn, each.names),
             Dialled: lambda each: self.links.dialled(each.peer, each.conn),
@@ -205,6 +207,14 @@ class Broker:
             custody.pending -= 1
             if custody.pending == 0:
                 settle(custody, self.turn)
+            elif self.turn.keeping and custody.link is None:
+                self.transit.keep(custody)
+
+    def _on_recall(self, each: Recall) -> None:
+        """Clients first: an event that was not routed yet may be for them."""
+        self.retained.news(self.book.recall(each.lines))
+        self.sessions.recall(each.clients, each.seen)
+        self.transit.recall(each.kept)
 
     # --- neighbours
 
@@ -364,6 +374,11 @@ class Broker:
         self.book.due()
 
     # --- looking in
+
+    @property
+    def seen(self) -> Mapping[str, int]:
+        """By source, the last event that came by and was routed; for the next life."""
+        return self.sessions.copies.here
 
     def table(self) -> dict[str, Any]:
         """What this broker knows, for operators: plain values only."""

@@ -7,16 +7,16 @@ sees a socket, and the shell never sees what a frame means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
-from reknit.model.event import Event
+from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.trace.passage import Seen, expand
 from reknit.trace.records import Record
-from reknit.wire.messages import Change
+from reknit.wire.messages import Change, Line
 
 __all__ = [
     "Accepted",
@@ -31,6 +31,8 @@ __all__ = [
     "Dialled",
     "Discard",
     "Drain",
+    "Drop",
+    "DropLine",
     "Due",
     "Effect",
     "Ended",
@@ -38,6 +40,8 @@ __all__ = [
     "Exported",
     "Import",
     "Input",
+    "Keep",
+    "KeepLine",
     "LinkAppeared",
     "LinkVanished",
     "Lost",
@@ -45,6 +49,7 @@ __all__ = [
     "Observe",
     "Operation",
     "Publish",
+    "Recall",
     "Received",
     "Redirect",
     "Refer",
@@ -232,11 +237,27 @@ class Substitute(msgspec.Struct, frozen=True, gc=False):
     change: Change
 
 
+# --- inputs: the life before
+
+
+class Recall(msgspec.Struct, frozen=True, gc=False):
+    """What a life before has left with the shell; the first input of all, if there is any."""
+
+    clients: Mapping[str, Sequence[Pattern]]
+    """Those whose sessions are here again, and what they want."""
+    seen: Mapping[str, int]
+    """By source, the last event that came by; whoever of them wanted it has it."""
+    lines: Sequence[Line]
+    """Of the book; see ``KeepLine``."""
+    kept: Sequence[tuple[Event, bool]]
+    """In the order of their numbers; see ``Keep``."""
+
+
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
 Operation: TypeAlias = (
     AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
 )
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported
+Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported | Recall
 
 # --- effects
 
@@ -309,6 +330,38 @@ class Retain(msgspec.Struct, frozen=True, gc=False):
     event: Event
 
 
+# --- effects: what the next life has to know, if somebody keeps it
+
+
+class Keep(msgspec.Struct, frozen=True, gc=False):
+    """These events were taken from clients, and no neighbour has taken them over yet.
+
+    ``routed``: the clients of this broker that want them have them, so that only neighbours still need them.
+    """
+
+    events: Sequence[Event]
+    routed: bool
+
+
+class Drop(msgspec.Struct, frozen=True, gc=False):
+    """These events, of which ``Keep`` has told, are with all who want them, or with their brokers."""
+
+    events: Sequence[EventId]
+
+
+class KeepLine(msgspec.Struct, frozen=True, gc=False):
+    """A line of the book is another now."""
+
+    line: Line
+
+
+class DropLine(msgspec.Struct, frozen=True, gc=False):
+    """A line of the book is not needed any more."""
+
+    kind: str
+    name: str
+
+
 # --- effects: sessions that move
 
 
@@ -371,6 +424,10 @@ Effect: TypeAlias = (
     | Observe
     | Reply
     | Retain
+    | Keep
+    | Drop
+    | KeepLine
+    | DropLine
     | Export
     | Thaw
     | Redirect

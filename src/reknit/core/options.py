@@ -24,6 +24,9 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     observe: bool = False
     """Report what is seen, for the trace."""
 
+    durable: bool = False
+    """Tell the shell what the next life has to know of events, since it keeps that; set where there is a store."""
+
     founded: bool = False
     """The neighbours given at the start are links of a network that was checked as a whole; no search for cycles."""
 

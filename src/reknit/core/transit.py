@@ -4,14 +4,21 @@ Links are FIFO and the overlay is a tree, so the numbers of one source only rise
 the last of its source is a copy. As long as the gate is shut, nobody knows who wants an event, and it waits, within
 bounds.
 
+What clients have published at QoS 1 or 2 is acknowledged to them, so it has to outlive this broker until the neighbours
+have taken it over: the shell is told to keep it, and when it may forget it. That is all that links need of a store. A
+frame from a neighbour needs no entry: it is settled, and so forgotten there, only once it is settled further on or its
+local copies are kept here; until then the neighbour has it, and sends it again to the next life.
+
 Owns: event ids, the guard against copies, and what waits for the gate. Must not know: how a route is found, or by which
 message an event has come.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reknit.core.book.retained import RetainedLines
-from reknit.core.io import Deliver, Publish
+from reknit.core.io import Deliver, Keep, Publish
 from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
@@ -54,13 +61,14 @@ class Transit:
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seen = seen
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
+        self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
         self._seq = 0
 
     # --- in
 
     def publish(self, each: Publish) -> None:
         if self.overlay.links.of or self.turn.observing or not self.gate.open:
-            custody = Custody(None, 0, list(each.events) if self.turn.observing else [])
+            custody = Custody(None, 0, list(each.events) if self.turn.observing or self.turn.keeping else [])
             self.turn.custodies.append(custody)
             if self.turn.observing:
                 self.turn.published(each.client, custody.events)
@@ -84,14 +92,65 @@ class Transit:
         peer, custody = arrived.peer, arrived.custody
         if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
+            if self.turn.keeping:
+                self._entrust(event, peer, custody)
             for neighbour in arrived.relay:
                 if neighbour in self.routing.route(event).neighbours:
                     self.overlay.forward(event, neighbour, peer, custody)
             return
+        self._remember(event)
+        self._dispatch(event, peer, arrived.skip, custody)
+
+    def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
+        """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
+
+        Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it.
+        """
+        for name, link in self.overlay.links.of.items():
+            if name != sender:
+                link.entrust(event, custody)
+
+    def _remember(self, event: Event) -> None:
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
             del self._seen[next(iter(self._seen))]
         self._seen[event.source] = event.seq
-        self._dispatch(event, peer, arrived.skip, custody)
+
+    # --- the next life, and the one before
+
+    def keep(self, custody: Custody) -> None:
+        """Events of clients that are not settled at the end of a turn."""
+        routed = self.gate.open
+        if custody.kept == routed:
+            return
+        custody.kept = routed
+        if events := [event for event in custody.events if event.qos]:
+            self.turn.effects.append(Keep(events, routed))
+
+    def recall(self, kept: Sequence[tuple[Event, bool]]) -> None:
+        """Events that a life before has kept; those that were routed go to neighbours only."""
+        for event, routed in kept:
+            custody = Custody(None, 0, [event])
+            custody.kept = routed
+            if routed:
+                self._again[custody] = None
+            if self.gate.open:
+                self.turn.custodies.append(custody)
+                self._go_on(event, custody)
+            else:
+                self._held.append((event, None, custody))  # beyond any bound: they have been acknowledged
+
+    def _go_on(self, event: Event, custody: Custody) -> None:
+        """An event of clients, of this life or of one before, that waited for the gate."""
+        if event.source != self.source:
+            self._remember(event)  # not sooner: were we to die before, nobody here would have had it
+        if custody in self._again:
+            del self._again[custody]
+            for neighbour in self.routing.route(event).neighbours:
+                self.overlay.forward(event, neighbour, "", custody)
+            if self.gate.late:
+                self._see_unrouted(event, "")
+        else:
+            self._dispatch(event, "", (), custody)
 
     # --- out
 
@@ -138,4 +197,4 @@ class Transit:
             if arrived is not None:
                 self.take(event, arrived)
             else:
-                self._dispatch(event, "", (), custody)
+                self._go_on(event, custody)

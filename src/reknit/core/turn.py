@@ -35,10 +35,23 @@ def earliest(*times: float | None) -> float | None:
 class Turn:
     """The layers of one broker hold the same turn; the broker sets its time and takes its effects."""
 
-    __slots__ = ("_forwarded", "_noted", "_published", "custodies", "effects", "node", "now", "observing", "seen")
+    __slots__ = (
+        "_forwarded",
+        "_noted",
+        "_published",
+        "custodies",
+        "effects",
+        "keeping",
+        "node",
+        "now",
+        "observing",
+        "seen",
+    )
 
-    def __init__(self, node: str, observing: bool) -> None:
+    def __init__(self, node: str, observing: bool, keeping: bool = False) -> None:
+        """``keeping``: somebody keeps what the next life has to know of events."""
         self.node = node
+        self.keeping = keeping
         self.observing = observing
         self.now = 0.0
         self.effects: list[Effect] = []

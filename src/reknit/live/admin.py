@@ -118,7 +118,7 @@ def admin_app(driver: Driver, about: About) -> Starlette:
 
 PATHS = {
     "GET /healthz": "whether the process lives",
-    "GET /readyz": "200 once it waits for nobody, else 503, and for whom it waits",
+    "GET /readyz": "200 once it waits for nobody, else 503, and for whom it waits, or what trouble its store has",
     "GET /topology": "who it is, its addresses, its neighbours and what went wrong with them last",
     "GET /table": "its routing table and its clients",
     "GET /counters": "what it has counted",
@@ -151,8 +151,10 @@ class _Admin:
     async def readiness(self, request: Request) -> Response:
         """Ready once every neighbour's link is up; the listeners were, before this door opened."""
         waiting = self._driver.waiting_for()
-        body = {"name": self._about.name, "ready": not waiting, "waiting_for": waiting}
-        return Json(body, status_code=503 if waiting else 200)
+        trouble = self._driver.trouble
+        ready = not waiting and not trouble
+        body = {"name": self._about.name, "ready": ready, "waiting_for": waiting, "trouble": trouble}
+        return Json(body, status_code=200 if ready else 503)
 
     async def topology(self, request: Request) -> Response:
         about, driver = msgspec.to_builtins(self._about), self._driver

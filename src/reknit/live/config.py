@@ -4,8 +4,8 @@ Owns: every key that a file can hold, its default and its bounds, and the one li
 Must not know: how a broker is run. An unknown key is an error, since a misspelt bound that is silently ignored is
 worse than none.
 
-Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]`` and ``[bounds]``. A broker's file adds
-``[broker]``, ``[neighbours]`` and ``[standby]``; a network's file adds ``[network]``, or ``[[broker]]`` and
+Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]``, ``[store]`` and ``[bounds]``. A broker's
+file adds ``[broker]``, ``[neighbours]`` and ``[standby]``; a network's file adds ``[network]``, or ``[[broker]]`` and
 ``[[link]]``; and ``[[standby]]``.
 """
 
@@ -40,6 +40,7 @@ __all__ = [
     "NetworkSection",
     "OwnSection",
     "Settings",
+    "StoreSection",
     "TraceSection",
     "check_name",
     "convert_network",
@@ -86,6 +87,12 @@ class TraceSection(Struct, forbid_unknown_fields=True, frozen=True):
     directory: str = ""
 
 
+class StoreSection(Struct, forbid_unknown_fields=True, frozen=True):
+    """``[store]``: where to keep what is acknowledged; in memory alone if the path is empty."""
+
+    path: str = ""
+
+
 class Bounds(Struct, forbid_unknown_fields=True, frozen=True):
     """``[bounds]``: what the shell allows its sockets. Reaching one is counted."""
 
@@ -98,6 +105,8 @@ class Bounds(Struct, forbid_unknown_fields=True, frozen=True):
     """Unsent bytes for one client; beyond that QoS 0 is dropped for it and QoS 1 waits, until it has read most."""
     client_stall_s_max: Annotated[float, Meta(gt=0)] = 10.0
     """A client that has stayed beyond that bound for so long is disconnected."""
+    held_bytes_max: PositiveInt = 64 << 20
+    """Bytes that wait for the store; beyond that nobody is read until it is written. Only with a store."""
     link_connections_max: PositiveInt = 256
     link_buffer_bytes_max: PositiveInt = 64 << 20
     """Unsent bytes for one neighbour; beyond that the connection is given up, and the link resumes on a new one."""
@@ -111,6 +120,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     access: AccessSection = AccessSection()
     tls: TlsSection = TlsSection()
     trace: TraceSection = TraceSection()
+    store: StoreSection = StoreSection()
     bounds: Bounds = Bounds()
 
     @property

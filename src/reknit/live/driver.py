@@ -56,6 +56,7 @@ from reknit.trace.records import Record
 
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
+    from reknit.live.ledger import StoreCounters
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
@@ -148,6 +149,8 @@ class Driver:
         self._clock = clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
+        self.store: StoreCounters | None = None  # of a broker that has one
+        self.trouble = ""  # why it cannot go on for now
         self._conns = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames: dict[int, list[bytes]] = {}
@@ -371,10 +374,13 @@ class Driver:
     def _close_links(self) -> None:
         closing, self._closing = self._closing, {}
         for conn, reason in closing.items():
-            if (link := self.links.pop(conn, None)) is not None:
-                self.counters.links_closed += 1
-                self.journal.closed(link.peer or link.host, reason)
-                link.close()
+            self._close_link(conn, reason)
+
+    def _close_link(self, conn: int, reason: str) -> None:
+        if (link := self.links.pop(conn, None)) is not None:
+            self.counters.links_closed += 1
+            self.journal.closed(link.peer or link.host, reason)
+            link.close()
 
     def _observe(self, seen: list[Seen]) -> None:
         """News of links come even without a trace; everything else only for it."""

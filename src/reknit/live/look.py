@@ -61,6 +61,8 @@ def count(driver: Driver) -> dict[str, Any]:
         },
         "neighbours": msgspec.to_builtins(driver.journal.neighbours),
     }
+    if driver.store is not None:
+        counted["store"] = msgspec.to_builtins(driver.store)
     if driver.trace is not None:
         counted["trace"] = {"written": driver.trace.written, "dropped": driver.trace.dropped}
     return counted

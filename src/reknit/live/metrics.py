@@ -17,6 +17,7 @@ from reknit.live import look
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
+    from reknit.live.ledger import StoreCounters
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -57,6 +58,17 @@ class Metrics(Collector):
             yield self._counter(name, text, {"": counted["shell"][name]})
         yield from self._door()
         yield from self._links()
+        if self._driver.store is not None:
+            yield from self._store(self._driver.store)
+
+    def _store(self, counted: StoreCounters) -> Iterator[Metric]:
+        yield self._counter("store_commits", "Batches that were written and synced.", {"": counted.commits})
+        yield self._counter("store_commit_seconds", "What they took, together.", {"": counted.commit_s})
+        yield self._counter("store_commits_failed", "Batches that could not be written.", {"": counted.commits_failed})
+        yield self._counter("store_entries_kept", "Entries that were written.", {"": counted.entries_kept})
+        yield self._counter("store_entries_dropped", "Entries that were dropped.", {"": counted.entries_dropped})
+        yield self._counter("store_pauses", "Times that too much waited for the store.", {"": counted.pauses})
+        yield self._gauge("store_held_bytes", "Bytes that wait for the store.", {"": counted.held_bytes})
 
     def _door(self) -> Iterator[Metric]:
         counters = self._driver.door.counters

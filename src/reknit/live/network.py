@@ -32,7 +32,7 @@ import msgspec
 from reknit.live.address import Address, free_ports
 from reknit.live.config import Settings, check_name
 from reknit.live.errors import ConfigError, StartFailed
-from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of, settings_of
+from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of, own_store, settings_of
 from reknit.live.statefile import BrokerState, NetworkState, claim, remove_state, write_state
 
 __all__ = ["EXIT_DRAINED", "Network"]
@@ -284,7 +284,8 @@ class Network:
             raise ConfigError(f"there is a broker {name!r} in this network already")
         neighbours = {link_to: self.state.broker(link_to).listen} if link_to else {}
         options = msgspec.structs.replace(self._plan.settings.options, founded=False)  # this link nobody has checked
-        settings = msgspec.structs.replace(self._plan.settings, options=options)
+        store = own_store(name, self._plan.settings.store)
+        settings = msgspec.structs.replace(self._plan.settings, options=options, store=store)
         child = self._children[name] = _Child(self._free_place(name), neighbours, settings)
         child.new = name not in self._given_up
         child.task = asyncio.create_task(self._keep(child))

@@ -22,6 +22,7 @@ from reknit.live.config import (
     BrokerSection,
     NetworkFile,
     Settings,
+    StoreSection,
     network_edges,
     standby_edges,
     with_standby,
@@ -35,6 +36,7 @@ __all__ = [
     "broker_command",
     "dialler",
     "neighbours_of",
+    "own_store",
     "plan_network",
     "settings_of",
 ]
@@ -123,7 +125,12 @@ def settings_of(name: str, plan: NetworkPlan) -> Settings:
     where = {broker.name: str(broker.listen) for broker in plan.brokers}
     ends = [other for one, other in (*plan.standby, *(edge[::-1] for edge in plan.standby)) if one == name]
     options = with_standby(plan.settings.options, {other: where[other] for other in ends})
-    return msgspec.structs.replace(plan.settings, options=options)
+    return msgspec.structs.replace(plan.settings, options=options, store=own_store(name, plan.settings.store))
+
+
+def own_store(name: str, store: StoreSection) -> StoreSection:
+    """One broker's file in the directory that a network is given."""
+    return StoreSection(path=str(Path(store.path) / f"{name}.store")) if store.path else store
 
 
 def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings, state: Path) -> list[str]:

@@ -21,6 +21,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,15 +31,20 @@ from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
 from reknit.live.driver import Driver, RecordSink
-from reknit.live.errors import ConfigError
+from reknit.live.durable import DurableDriver
+from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
+from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
 from reknit.live.links import LinkProtocol
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.tls import link_tls, server_context
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
+from reknit.mqtt.keeping import Keeper
+from reknit.store.entries import Store, StoreError
+from reknit.store.sqlite import SqliteStore
 
 __all__ = ["DOORS", "BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
@@ -160,8 +166,9 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         plan = _recalled(plan, journal)
         sockets = _bind(plan, undo)
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
-        incarnation = time.time_ns() // 1_000_000
-        driver = _driver(plan, incarnation, bound, journal)
+        storage = _storage(plan, journal, undo)
+        incarnation = max(time.time_ns() // 1_000_000, storage.past.incarnation + 1 if storage is not None else 0)
+        driver = _driver(plan, incarnation, bound, journal, storage)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
@@ -233,26 +240,59 @@ def _reachable(address: Address) -> str:
     return "" if address.host in _EVERYWHERE else str(address)
 
 
-def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], journal: Journal) -> Driver:
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """A store that was opened and read."""
+
+    store: Store
+    keeper: Keeper
+    past: Past
+
+
+def _storage(plan: BrokerPlan, journal: Journal, undo: contextlib.AsyncExitStack) -> _Storage | None:
+    """What the broker is to go on with; ``ConfigError`` if the store is not as it was written."""
+    if not (path := plan.settings.store.path):
+        return None
+    try:
+        store = SqliteStore(Path(path), plan.name)
+        undo.callback(store.close)
+        if store.remark:
+            journal.say(store.remark)
+        keeper = Keeper(door_options(plan.settings.mqtt), time.time() - time.monotonic())
+        past = read_past(store.load(), keeper, path)
+    except StoreError as error:
+        raise ConfigError(f"store: {error}") from None
+    journal.say(f"store: {path}, {past.entries} entries")
+    return _Storage(store, keeper, past)
+
+
+def _driver(
+    plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], journal: Journal, storage: _Storage | None
+) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
-    options = msgspec.structs.replace(settings.options, observe=trace is not None)
+    options = msgspec.structs.replace(settings.options, observe=trace is not None, durable=storage is not None)
     rng = random.Random(f"{plan.name}/{incarnation}")
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
-    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic())
+    keeper = storage.keeper if storage is not None else None
+    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic(), keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
-    return Driver(
-        broker,
-        door,
-        bounds=settings.bounds,
-        trace=trace,
-        journal=journal,
-        memory=memory,
-        guard=Guard(settings.access),
-        link_tls=link_tls(settings.tls, plan.name),
-    )
+    shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
+    shell |= {"guard": Guard(settings.access), "link_tls": link_tls(settings.tls, plan.name)}
+    if storage is None:
+        return Driver(broker, door, **shell)
+    _keep_incarnation(storage, incarnation)
+    ledger = Ledger(storage.keeper, broker.seen, storage.past.seen)
+    return DurableDriver(broker, door, ledger=ledger, store=storage.store, past=storage.past, **shell)
+
+
+def _keep_incarnation(storage: _Storage, incarnation: int) -> None:
+    try:
+        storage.store.commit(incarnation_entry(incarnation))
+    except StoreError as error:
+        raise StartFailed(f"store: {error}") from None
 
 
 def _keep(plan: BrokerPlan, path: Path, effect: Remember) -> None:

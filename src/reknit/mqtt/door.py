@@ -39,6 +39,7 @@ from reknit.model.event import Event
 from reknit.mqtt import packets
 from reknit.mqtt.access import Access
 from reknit.mqtt.intake import Intake
+from reknit.mqtt.keeping import Keeper
 from reknit.mqtt.lives import CONNECTION, REPLAY, SESSION, Lives
 from reknit.mqtt.options import DoorCounters, DoorOptions, Output
 from reknit.mqtt.outbox import Outbox
@@ -58,16 +59,19 @@ _QUIET = (packets.Puback, packets.Pubrec, packets.Pubrel, packets.Pubcomp, packe
 class Door:
     """All MQTT clients of one broker. A connection is a number that the shell chose."""
 
-    def __init__(self, options: DoorOptions, rng: random.Random, epoch: float = 0.0) -> None:
-        """``epoch``: what makes a time that the door is told one in seconds since 1970."""
+    def __init__(
+        self, options: DoorOptions, rng: random.Random, epoch: float = 0.0, keeper: Keeper | None = None
+    ) -> None:
+        """``epoch``: what makes a time that the door is told one in seconds since 1970. ``keeper``: see ``keeping``."""
         self.counters = DoorCounters()
         self._options = options
         self._careful = options.json_attributes  # every event needs a second look
         self._sessions: dict[str, Session] = {}
         self._outbox = Outbox(self.counters, self._sessions, epoch)
+        make = keeper.session if keeper is not None else None
         self._retained = Retained(options)
         self._intake = Intake(options, self.counters, self._outbox, self._retained)
-        self._lives = Lives(options, rng, self.counters, self._sessions, self._outbox, self._intake)
+        self._lives = Lives(options, rng, self.counters, self._sessions, self._outbox, self._intake, make)
         self.moves = self._lives.moves
         self.redirect = self._lives.redirect
         self.arrive = self._lives.arrive
@@ -184,6 +188,14 @@ class Door:
         else:
             self.counters.dropped["too many retained messages"] += 1
 
+    def recall(self, sessions: Iterable[Session], now: float) -> list[io.Command]:
+        """Begin with sessions of a life before. The core knows them; the commands are about those that are over."""
+        commands: list[io.Command] = []
+        self._outbox.now = now
+        for session in sessions:
+            self._lives.recall(session, commands, now)
+        return commands
+
     def closed(self, conn: int, now: float) -> list[io.Command]:
         """The socket is gone."""
         connection = self._lives.connections.get(conn)
@@ -283,6 +295,7 @@ class Door:
     ) -> None:
         outcome = session.subscriptions.subscribe(packet, self._options, session.grants)
         self._tell_core(session, outcome, commands)
+        session.changed()
         self._outbox.answer_subscribe(connection, packet.packet_id, outcome)
         for subscription in outcome.replay if len(self._retained) else ():
             kept = self._retained.matching(subscription.pattern, self._outbox.wall)
@@ -294,6 +307,7 @@ class Door:
     ) -> None:
         outcome = session.subscriptions.unsubscribe(packet)
         self._tell_core(session, outcome, commands)
+        session.changed()
         self._outbox.send(connection, packets.Unsuback(packet.packet_id, tuple(outcome.reasons)))
 
     def _tell_core(self, session: Session, outcome: Outcome, commands: list[io.Command]) -> None:

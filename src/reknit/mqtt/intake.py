@@ -94,7 +94,7 @@ class Intake:
         if packet.qos == 1:
             connection.unanswered += 1
         elif packet.qos == 2 and fault is None:
-            session.received[packet.packet_id] = None
+            session.took(packet.packet_id)
         if packet.qos:
             self._outbox.acknowledge(connection, packet.packet_id, fault or 0, packet.qos)
 
@@ -104,5 +104,5 @@ class Intake:
         self.topics_open.add(topic)
 
     def released(self, connection: Connection, session: Session, packet: Pubrel) -> None:
-        known = session.received.pop(packet.packet_id, 0) is None
+        known = session.freed(packet.packet_id)
         self._outbox.send(connection, Pubcomp(packet.packet_id, 0 if known else Reason.PACKET_ID_NOT_FOUND))

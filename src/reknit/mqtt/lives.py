@@ -41,13 +41,15 @@ class Lives:
         sessions: dict[str, Session],
         outbox: Outbox,
         intake: Intake,
+        make: Callable[[str], Session] | None = None,
     ) -> None:
-        """All but the options are the door's."""
+        """All but the options are the door's. ``make``: a new session of this client."""
         self.connections: dict[int, Connection] = {}
         self.sessions = sessions
         self.alarms = Alarms()
         self.counters = counters
-        self.moves = Moves(sessions, self.alarms, counters, options)
+        self._make = make or (lambda client: Session(client, options))
+        self.moves = Moves(sessions, self.alarms, counters, options, self._make)
         self.passwords = False
         self.questions: list[Question] = []
         self._access = Access()
@@ -97,6 +99,7 @@ class Lives:
         self._identify(session, connection.user)
         session.expiry_s = session_expiry_s(packet, self._options)
         session.resume(connection)
+        session.changed()
         self.alarms.cancel((SESSION, client))
         self._watch(connection, now)
         properties = connack_properties(packet, client, session.expiry_s, self._options)
@@ -143,7 +146,7 @@ class Lives:
             self._end(session, commands)
 
     def _begin(self, client: str, commands: list[io.Command]) -> Session:
-        session = self.sessions[client] = Session(client, self._options)
+        session = self.sessions[client] = self._make(client)
         self.counters.sessions = len(self.sessions)
         commands.append(io.Attach(client))
         return session
@@ -193,7 +196,22 @@ class Lives:
         session = self.sessions[client] = self.moves.arrived(client, state, now)
         self._identify(session, session.user)
         self.counters.sessions = len(self.sessions)
-        self.alarms.set((SESSION, client), min(session.ends_at, session.will_at if session.will else session.ends_at))
+        session.changed()
+        self._watch_away(session)
+
+    def recall(self, session: Session, commands: list[io.Command], now: float) -> None:
+        """A session of a life before; it may be over."""
+        self.sessions[session.client] = session
+        self._identify(session, session.user)
+        self.counters.sessions = len(self.sessions)
+        if session.ends_at > now:
+            self._watch_away(session)
+        else:
+            self._end(session, commands)
+
+    def _watch_away(self, session: Session) -> None:
+        wake_at = min(session.ends_at, session.will_at if session.will else session.ends_at)
+        self.alarms.set((SESSION, session.client), wake_at)
 
     def discard(self, client: str, now: float) -> None:
         """A session that was reserved or has arrived is void."""
@@ -270,6 +288,7 @@ class Lives:
         session.will = connection.will
         session.ends_at = now + session.expiry_s
         session.will_at = now + min(connection.will_delay_s, session.expiry_s)
+        session.changed()
         self.check_away(session, commands, now)
 
     def check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
@@ -286,6 +305,8 @@ class Lives:
 
     def _publish_will(self, session: Session, commands: list[io.Command]) -> None:
         will, session.will = session.will, None
+        if will is not None:
+            session.changed()
         if will is not None and (session.grants is None or session.grants.may_publish(will.topic)):
             self.emit(session, [self._intake.will(will)], commands)
 
@@ -297,6 +318,7 @@ class Lives:
     def _forget(self, session: Session) -> None:
         self.moves.stay(session.client)
         del self.sessions[session.client]
+        session.ended()
         self.counters.sessions = len(self.sessions)
         self.alarms.cancel((SESSION, session.client))
 

@@ -12,6 +12,8 @@ Owns: which sessions are on their way. Must not know: brokers, or sockets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.options import DoorCounters, DoorOptions
 from reknit.mqtt.reasons import Elsewhere, ProtocolError, Reason
@@ -27,13 +29,19 @@ SESSION = "session"
 
 class Moves:
     def __init__(
-        self, sessions: dict[str, Session], alarms: Alarms, counters: DoorCounters, options: DoorOptions
+        self,
+        sessions: dict[str, Session],
+        alarms: Alarms,
+        counters: DoorCounters,
+        options: DoorOptions,
+        make: Callable[[str], Session] | None = None,
     ) -> None:
-        """``sessions``, ``alarms``, ``counters``: the door's."""
+        """``sessions``, ``alarms``, ``counters``: the door's. ``make``: a new session of this client."""
         self._sessions = sessions
         self._alarms = alarms
         self._counters = counters
         self._options = options
+        self._make = make or (lambda client: Session(client, options))
         self._reserved: dict[str, None] = {}
         self._resting: dict[str, float] = {}  # sessions that come to rest, and until when
         self._taken: dict[str, None] = {}  # sessions whose state is elsewhere: what it will be, is decided there
@@ -105,7 +113,7 @@ class Moves:
     def arrived(self, client: str, data: bytes, now: float) -> Session:
         """The session that another door has packed. One that cannot be read is counted, and begins anew."""
         self._reserved.pop(client, None)
-        session = Session(client, self._options)
+        session = self._make(client)
         session.expected = True
         session.ends_at = now + self._options.arrival_s_max
         try:

@@ -188,7 +188,7 @@ class Outbox:
             return
         ident = session.send(message)
         if not self._publish(connection, message, ident):
-            del session.inflight[ident]
+            session.withdraw(ident)
 
     def replay(self, session: Session, subscription: Subscription, events: Iterable[Event]) -> None:
         """Retained messages for a client that has just subscribed."""
@@ -207,7 +207,7 @@ class Outbox:
             if message is RELEASE:
                 self.send(connection, Pubrel(ident))
             elif not self._publish(connection, message, ident, again=again) and ident:
-                del session.inflight[ident]
+                session.withdraw(ident)
             if budget < 0 and session.replay:
                 return True
         return False

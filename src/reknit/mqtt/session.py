@@ -265,6 +265,10 @@ class Session:
         self.inflight[ident] = message
         return ident
 
+    def withdraw(self, ident: int) -> None:
+        """The client cannot be given this message; nothing has been written for it."""
+        del self.inflight[ident]
+
     def acknowledged(self, ident: int) -> bool:
         """The client has taken a message of QoS 1, or refused one; whether there was one."""
         if self.inflight.pop(ident, None) is None:
@@ -288,6 +292,20 @@ class Session:
         if ident in self.again:
             self.again.remove(ident)
         return True
+
+    def took(self, ident: int) -> None:
+        """A message of QoS 2 has come from the client, under this identifier."""
+        self.received[ident] = None
+
+    def freed(self, ident: int) -> bool:
+        """The client has released it; whether there was one."""
+        return self.received.pop(ident, 0) is None
+
+    def changed(self) -> None:
+        """Something that seldom changes is another now: connection, will, expiry, subscriptions. See ``keeping``."""
+
+    def ended(self) -> None:
+        """It is over. See ``keeping``."""
 
     def remember(self, events: list[Event]) -> None:
         """Keep events of this client's own, since one of its subscriptions may have to pass them by."""

@@ -94,6 +94,10 @@ class Subscriptions:
     def all(self) -> list[Subscription]:
         return list(self._by_filter.values())
 
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What the core has to know."""
+        return tuple(self._by_pattern)
+
     def restore(self, subscriptions: Iterable[Subscription]) -> None:
         """Those of a session that another door had; the core knows their patterns."""
         for each in subscriptions:

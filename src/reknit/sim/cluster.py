@@ -20,16 +20,21 @@ from reknit.core.io import (
     Dial,
     Discard,
     Drain,
+    Drop,
+    DropLine,
     Due,
     Effect,
     Ended,
     Export,
     Import,
     Input,
+    Keep,
+    KeepLine,
     LinkAppeared,
     LinkVanished,
     Observe,
     Publish,
+    Recall,
     Redirect,
     Refer,
     Remember,
@@ -44,13 +49,14 @@ from reknit.core.io import (
     Thaw,
     Unsubscribe,
 )
-from reknit.model.event import Event
+from reknit.core.routing.table import client as client_hop
+from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.clients import Clients
 from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
 from reknit.trace.records import Kind, Record
-from reknit.wire.messages import Change
+from reknit.wire.messages import Change, Line
 
 __all__ = ["Cluster", "Node", "Runaway"]
 
@@ -59,6 +65,39 @@ CALM_POLL_S = 0.25
 
 class Runaway(Exception):
     """The brokers keep each other, or themselves, busy for ever."""
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What a broker with a store has kept for its next life. A turn and what it keeps are one step here."""
+
+    clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+    kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+
+    def perform(self, effect: Effect) -> None:
+        match effect:
+            case Keep(events=events, routed=routed):
+                self.kept.update({event.id: (event, routed) for event in events})
+            case Drop(events=idents):
+                for ident in idents:
+                    del self.kept[ident]
+            case KeepLine(line=line):
+                self.lines[line.kind, line.name] = line
+            case DropLine(kind=kind, name=name):
+                del self.lines[kind, name]
+
+    def leave(self, broker: Broker) -> None:
+        """It dies now: what its sessions want, and what they have had."""
+        table = broker.routing.table
+        self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
+        for source, last in broker.seen.items():
+            self.seen[source] = max(last, self.seen.get(source, 0))
+
+    def recall(self) -> Recall:
+        kept = [self.kept[ident] for ident in sorted(self.kept)]
+        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept)
 
 
 @dataclass(slots=True)
@@ -77,13 +116,14 @@ class Node:
     heir: str = ""  # where its clients were sent
     gone: bool = False  # it was drained, and has left for good
     lost: bool = False  # it has died for good
+    shelf: Shelf | None = None  # of a broker that has a store
 
 
 class Cluster:
     def __init__(
         self, edges: Iterable[tuple[str, str]], options: BrokerOptions, network: NetworkOptions, seed: str
     ) -> None:
-        """The greater name of each edge dials, as ``reknit up`` has it."""
+        """The greater name of each edge dials, as ``reknit up`` has it. ``durable`` brokers have stores."""
         self.kernel = Kernel()
         self.options = options
         self.seed = seed
@@ -122,17 +162,23 @@ class Cluster:
         node.paused, node.alarm = False, None
         node.inbox.clear()
         node.retained.clear()
+        if self.options.durable:
+            node.shelf = node.shelf or Shelf()
+            self.give(name, node.shelf.recall())
         self.give(name, Due())
 
     def crash(self, name: str) -> None:
         node = self.nodes[name]
         if node.broker is not None:
+            if node.shelf is not None:
+                node.shelf.leave(node.broker)
+            else:
+                self.clients.crash(name)
             node.broker = None
             node.inbox.clear()
             node.paused = False
             self.records.append(Record(self.kernel.now, name, Kind.CRASHED))
             self.network.crash(name)
-            self.clients.crash(name)
 
     def lose(self, name: str) -> None:
         """It dies, and never comes back."""
@@ -231,6 +277,9 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
+            case Keep() | Drop() | KeepLine() | DropLine():
+                if (shelf := self.nodes[name].shelf) is not None:
+                    shelf.perform(effect)
             case _:
                 self._perform_move(name, effect)
 

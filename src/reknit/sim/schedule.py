@@ -16,15 +16,11 @@ import random
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
-
-import msgspec
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
-from reknit.core.routing.strategies import RoutingName
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
@@ -38,16 +34,12 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
-from reknit.sim.network import NetworkOptions
 from reknit.sim.operator import Operator
+from reknit.sim.plans import FOCI, Focus, Plan, draw
 from reknit.sim.workload import World
 from reknit.trace.records import Record
 
 __all__ = ["FOCI", "Focus", "Outcome", "Plan", "draw", "judge", "run", "run_seed"]
-
-Focus: TypeAlias = Literal["all", "changes", "crashes"]
-"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes")
 
 LIVENESS_S_MAX = 120.0
 """Virtual seconds within which a healed network must come to rest."""
@@ -65,41 +57,6 @@ REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
 
 
-ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
-"""For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """Everything that a seed decides before the run."""
-
-    seed: int
-    shape: str
-    brokers: int
-    routing: RoutingName
-    covering: bool
-    network: NetworkOptions
-    faults: FaultOptions
-    rounds: int
-    round_s: float
-    clients_per_broker: int
-    content: float
-    publish_per_s: float
-    churn_per_s: float
-    links_per_s: float
-    swaps_per_s: float
-    reaction: float
-    newcomers: int
-    """Brokers that are added in each round."""
-    drains: int
-    """Brokers that are drained in each round, if they are leaves then."""
-    replaces_per_s: float
-    lost_s: float
-    """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
-    founded: bool
-    """Whether the first links are taken as checked, or each is joined by a search."""
-    absent_s_max: float
-
-
 @dataclass(slots=True)
 class Outcome:
     plan: Plan
@@ -108,95 +65,6 @@ class Outcome:
     records: list[Record]
     faults: dict[str, int] = field(default_factory=dict)
     refused: int = 0
-
-
-def draw(seed: int, focus: Focus = "all") -> Plan:
-    plan = _draw_all(seed) if focus == "all" else _focused(_draw_all(seed), focus)
-    # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
-    hasty = plan.faults.crashes and not plan.faults.lost_links
-    return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
-
-
-def _focused(plan: Plan, focus: Focus) -> Plan:
-    """The same network, in which every kind of change happens while events flow and clients come and go."""
-    rng = random.Random(f"{plan.seed}/{focus}")
-    crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
-    return msgspec.structs.replace(
-        plan,
-        brokers=max(plan.brokers, 3),
-        faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
-        lost_s=0.0,
-        churn_per_s=rng.choice((0.5, 2.0)),
-        swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
-        newcomers=rng.choice((0, 1, 2)),
-        drains=rng.choice((1, 3)),
-    )
-
-
-def _draw_all(seed: int) -> Plan:
-    rng = random.Random(f"{seed}/plan")
-    routing: RoutingName = rng.choice(
-        ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
-    )
-    datagrams = rng.random() < 0.3
-    faulty = rng.random() < 0.8
-    plan = Plan(
-        seed=seed,
-        shape=rng.choice(("line", "star", "random", "bushy")),
-        brokers=rng.randint(2, 7),
-        routing=routing,
-        covering=routing == "subscription-forwarding" and rng.random() < 0.4,
-        network=NetworkOptions(
-            latency_s_max=rng.choice((0.005, 0.05, 0.3)),
-            datagrams=datagrams,
-            loss=rng.choice((0.0, 0.05, 0.2)) if datagrams else 0.0,
-            duplication=rng.choice((0.0, 0.1)) if datagrams else 0.0,
-        ),
-        faults=_draw_faults(rng) if faulty else FaultOptions(),
-        rounds=rng.randint(1, 2),
-        round_s=rng.choice((4.0, 10.0)),
-        clients_per_broker=rng.randint(1, 2),
-        content=rng.choice((0.0, 0.5, 0.8)),
-        publish_per_s=rng.choice((4.0, 12.0)),
-        churn_per_s=rng.choice((0.0, 0.5, 2.0)),
-        links_per_s=rng.choice((0.0, 0.0, 0.4)),
-        reaction=rng.choice((0.0, 0.2)),
-        founded=rng.random() < 0.7,
-        swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
-        newcomers=rng.choice((0, 0, 0, 1, 3)),
-        drains=rng.choice((0, 0, 1, 3)),
-        replaces_per_s=0.0,
-        lost_s=0.0,
-        absent_s_max=0.0,
-    )
-    return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))
-
-
-def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
-    """In some schedules links are replaced at once; in others what is lost is lost for good, or taken for it."""
-    replaces = rng.choice((0.0, 0.0, 0.0, 1.0))
-    if rng.random() > 0.3:
-        return msgspec.structs.replace(plan, replaces_per_s=replaces)
-    losses = rng.randint(0, 2)
-    faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
-    fields = {"replaces_per_s": replaces, "faults": faults, "lost_s": rng.choice((0.5, 2.0, 5.0))}
-    if faults.lost_links:  # a drain could take away the only broker by which the ends of a lost link reach each other
-        fields["drains"] = 0
-    return msgspec.structs.replace(plan, **fields)
-
-
-def _draw_faults(rng: random.Random) -> FaultOptions:
-    def sometimes(rate: float) -> float:
-        return rate if rng.random() < 0.4 else 0.0
-
-    return FaultOptions(
-        breaks=sometimes(12.0),
-        partitions=sometimes(4.0),
-        asymmetric=sometimes(4.0),
-        crashes=sometimes(rng.choice((4.0, 12.0))),
-        pauses=sometimes(4.0),
-        span_s_max=rng.choice((1.0, 8.0)),
-    )
 
 
 class _Run:
@@ -297,8 +165,19 @@ class _Run:
                 continue
             self.lives[broker] = node.incarnation
             for (home, client), patterns in self.wants.items():
-                if home == broker:
+                if home != broker:
+                    continue
+                if self.plan.lasting and self.cluster.clients.has_session(broker, client):
+                    self._repeat(broker, client, patterns)
+                else:
                     self.cluster.attach(broker, client, patterns)
+
+    def _repeat(self, broker: str, client: str, patterns: dict[Pattern, None]) -> None:
+        """A client whose session has lasted says again what the broker has died of before it could answer."""
+        shelf = self.cluster.nodes[broker].shelf
+        held = shelf.clients.get(client, ()) if shelf is not None else ()
+        self.cluster.subscribe(broker, client, *(each for each in patterns if each not in held))
+        self.cluster.unsubscribe(broker, client, *(each for each in held if each not in patterns))
 
     def _find_again(self, name: str) -> None:
         """Who was lost for good in the round before is back after all, with all that it remembers."""
@@ -334,8 +213,13 @@ class _Run:
 
     def _publish(self) -> None:
         if (someone := self._someone()) is not None:
-            events = [self.world.event() for _ in range(self.rng.choice((1, 1, 1, 3)))]
+            events = [self._event() for _ in range(self.rng.choice((1, 1, 1, 3)))]
             self.cluster.publish(*someone, *events)
+
+    def _event(self) -> Event:
+        event = self.world.event()
+        event.qos = int(self.plan.lasting)
+        return event
 
     def _churn(self) -> None:
         someone = self._someone()
@@ -361,7 +245,7 @@ class _Run:
     def _publish_as(self, broker: str, client: str, incarnation: int) -> None:
         same_life = self.cluster.nodes[broker].incarnation == incarnation
         if same_life and self.cluster.clients.is_served(broker, client):
-            self.cluster.publish(broker, client, self.world.event())
+            self.cluster.publish(broker, client, self._event())
 
     # --- the operator
 
@@ -405,6 +289,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         routing=plan.routing,
         covering=plan.covering,
         observe=True,
+        durable=plan.lasting,
         founded=plan.founded,
         gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
         links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
@@ -415,7 +300,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
 
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
     return [
-        *check_delivery(records, tally),
+        *check_delivery(records, tally, lasting=plan.lasting),
         *check_order(records),
         *check_tree(records),
         *(() if plan.links_per_s else check_whole(records)),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reknit.core.book.book import PART_BYTES, Book
 from reknit.core.book.options import BookOptions
+from reknit.core.io import DropLine, KeepLine
 from reknit.core.overlay.shapes import Edge, adjacency, names, shape_edges
 from reknit.core.turn import Turn
 from reknit.wire.messages import Digests, Line, Lines, Message
@@ -188,3 +189,29 @@ def test_whatever_happens_all_books_are_the_same_once_all_have_compared(seed: in
     library.run(rng)
     contents = library.contents()
     assert all(each == contents[0] for each in contents)
+
+
+def test_a_next_life_begins_with_the_lines_that_were_kept() -> None:
+    turn = Turn("b", False, keeping=True)
+    turn.now = 1.0
+
+    def book(source: str) -> Book:
+        return Book(turn, source, lambda: (), lambda peer, message: None, BookOptions(gone_s=10.0))
+
+    first = book("b.1")
+    first.write("retained", "a", b"1")
+    first.write("retained", "b", b"2")
+    first.write("retained", "a", b"")
+    first.receive("n", Lines([Line("retained", "c", b"3", 5, "z.1")]))
+    kept = {(each.line.kind, each.line.name): each.line for each in turn.effects if isinstance(each, KeepLine)}
+    assert [each.value for each in kept.values()] == [b"", b"2", b"3"]
+    turn.effects = []
+    second = book("b.2")
+    assert second.recall(kept.values()) == list(kept)
+    assert turn.effects == []
+    assert dict(second.all("retained")) == {"b": b"2", "c": b"3"}
+    second.receive("n", Lines([Line("retained", "a", b"old", 1, "z.1")]))
+    assert second.get("retained", "a") == b""  # it is known to be gone
+    turn.now = 100.0
+    second.due()
+    assert DropLine("retained", "a") in turn.effects

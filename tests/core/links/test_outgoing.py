@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reknit.core.links.outgoing import Outgoing, owed_events
+from reknit.core.links.outgoing import Outgoing, Whereabouts, owed_events
 from reknit.model.event import Event
 from reknit.wire.messages import Events, Leave, Mode, Steered
+from tests.core.desk import event
 
 
 def test_only_what_the_third_has_not_got_directly_is_owed_to_it() -> None:
@@ -17,3 +18,15 @@ def test_only_what_the_third_has_not_got_directly_is_owed_to_it() -> None:
     assert owed_events(frames, "x") == [early]
     assert owed_events(frames, "y") == [early]
     assert owed_events(frames, "z") == []
+
+
+def test_an_event_is_found_in_the_frame_that_carries_it_until_that_is_settled() -> None:
+    one, other = event("a", 1, "z.1"), event("b", 2, "z.1")
+    frames = [Outgoing(1, [Events([one])], [], 10), Outgoing(2, [Steered(1, Mode.PLAIN, [], [other])], [], 10)]
+    whereabouts = Whereabouts(frames[:1])
+    assert whereabouts.find(one.id) is frames[0]
+    assert whereabouts.find(other.id) is None
+    whereabouts.add(frames[1])
+    assert whereabouts.find(other.id) is frames[1]
+    frames[0].settled = True
+    assert whereabouts.find(one.id) is None

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import msgspec
 
 from reknit.core.book.options import BookOptions
+from reknit.core.io import DropLine, KeepLine
 from reknit.core.turn import Turn
 from reknit.wire.messages import Digests, Line, Lines, Message
 
@@ -83,6 +84,7 @@ class Book:
         line = Line(kind, name, value, self._clock_ms, self.source)
         if not self._take(line):
             return False
+        self._keep(line)
         self._tell([line], "")
         return True
 
@@ -122,10 +124,22 @@ class Book:
             self._send_differing(peer, message.digests)
             return []
         news = [line for line in message.lines if self._is_news(line) and self._take(line)]
+        for line in news:
+            self._keep(line)
         if news:
             self._clock_ms = max(self._clock_ms, *(line.time_ms for line in news))
             self._tell(news, peer)
         return [(line.kind, line.name) for line in news]
+
+    def _keep(self, line: Line) -> None:
+        if self.turn.keeping:
+            self.turn.effects.append(KeepLine(line))
+
+    def recall(self, lines: Iterable[Line]) -> list[Key]:
+        """Begin with lines that a life before has kept; what is there now. Neighbours hear of it when they come."""
+        taken = [line for line in lines if self._take(line)]
+        self._clock_ms = max((line.time_ms for line in taken), default=0)
+        return [(line.kind, line.name) for line in taken]
 
     def _is_news(self, line: Line) -> bool:
         old = self._lines.get((line.kind, line.name))
@@ -178,6 +192,8 @@ class Book:
         self._bytes -= _size(line)
         self._digests[_bucket(key)] ^= _digest(line)
         del self._gone[key]
+        if self.turn.keeping:
+            self.turn.effects.append(DropLine(*key))
 
 
 def _size(line: Line) -> int:

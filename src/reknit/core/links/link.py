@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reknit.core.io import Close, Send
-from reknit.core.links.custody import Custody
+from reknit.core.links.custody import Custody, settle
 from reknit.core.links.options import LinkOptions
-from reknit.core.links.outgoing import Outgoing, owed_events
+from reknit.core.links.outgoing import Outgoing, Whereabouts, owed_events
 from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
@@ -65,31 +65,25 @@ class Link:
         # outgoing
         self._fresh: list[Message] = []  # this turn's, not yet in a frame
         self._fresh_events: list[Event] | None = None  # the open end of _fresh
-        self._fresh_size = 0
         self._fresh_custodies: list[Custody] = []
         self._outbox: deque[Outgoing] = deque()
-        self._outbox_bytes = 0
+        self._fresh_size = self._outbox_bytes = 0
+        self._whereabouts: Whereabouts | None = None
         self._next_seq = 1
-        self._sent = 0  # the last frame sent on this connection
-        self._peer_received = 0
-        self._peer_settled = 0
+        self._sent = self._peer_received = self._peer_settled = 0  # the last frame sent on this connection; of all
         # incoming
-        self.received = 0
-        self._settled = 0
+        self.received = self._settled = 0
         self._unsettled: deque[Custody] = deque()
         self._beyond: dict[int, None] = {}  # settled before older ones
         self._early: dict[int, Data] = {}
         # times
-        self._heard_at = 0.0
-        self._spoke_at = 0.0
+        self._heard_at = self._spoke_at = self._resent_at = self._up_at = 0.0
         self._waiting_since: float | None = None
-        self._resent_at = 0.0
         self._ack_at: float | None = None
         self._ack_frames = 0
         self._overdue_at: float | None = None
         self.dial_at: float | None = None
         self._dial_wait = 0.0
-        self._up_at = 0.0
 
     # --- connections
 
@@ -115,7 +109,7 @@ class Link:
         self._beyond.clear()
         self._overdue_at = None
         self._early.clear()
-        kept, self._outbox = self._outbox, deque()
+        kept, self._outbox, self._whereabouts = self._outbox, deque(), None
         self._outbox_bytes, self._next_seq = 0, 1
         for item in kept:
             lasting: list[Message] = [message for message in item.messages if isinstance(message, LASTING)]
@@ -251,7 +245,17 @@ class Link:
         self._next_seq += 1
         self._outbox.append(item)
         self._outbox_bytes += size
+        if self._whereabouts is not None:
+            self._whereabouts.add(item)
         return item
+
+    def entrust(self, event: Event, custody: Custody) -> None:
+        """If the event is on its way to the far end, and not settled, this custody waits for it, too."""
+        self.flush()
+        self._whereabouts = self._whereabouts or Whereabouts(self._outbox)
+        if (item := self._whereabouts.find(event.id)) is not None:
+            item.custodies.append(custody)
+            custody.pending += 1
 
     def _transmit(self, item: Outgoing) -> None:
         assert self.conn is not None
@@ -290,6 +294,7 @@ class Link:
             place = seq - self._outbox[0].seq if self._outbox else -1
             if 0 <= place < len(self._outbox) and seq <= self._peer_received:
                 item = self._outbox[place]
+                item.settled = True
                 self._outbox_bytes -= item.size
                 custodies, item.custodies, item.messages, item.size = item.custodies, [], [], 0
                 self._discharge(custodies)
@@ -304,8 +309,11 @@ class Link:
             self._peer_settled = min(settled, self._peer_received)
             while self._outbox and self._outbox[0].seq <= self._peer_settled:
                 item = self._outbox.popleft()
+                item.settled = True
                 self._outbox_bytes -= item.size
                 self._discharge(item.custodies)
+            if not self._outbox:
+                self._whereabouts = None
 
     def take_data(self, data: Data) -> Iterator[Arrival]:
         """The frames that are next in line now, in their order."""
@@ -440,11 +448,3 @@ class Link:
     @property
     def everything_received(self) -> bool:
         return not self._fresh and self._peer_received == self._next_seq - 1
-
-
-def settle(custody: Custody, turn: Turn) -> None:
-    """All copies are with the next hops: pass the word on to whoever waits for it."""
-    if custody.link is not None:
-        custody.link.advance_settled(custody)
-    elif turn.observing:
-        turn.settled(custody.events)

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reknit.core.links.custody import Custody
-from reknit.model.event import Event
-from reknit.wire.messages import Events, Message
+from reknit.model.event import Event, EventId
+from reknit.wire.messages import Events, Message, Steered
 
-__all__ = ["Outgoing", "owed_events"]
+__all__ = ["Outgoing", "Whereabouts", "owed_events"]
 
 
 @dataclass(slots=True)
@@ -23,6 +23,26 @@ class Outgoing:
     size: int
     thirds: tuple[str, ...] = ()
     """Brokers that its events were to reach by way of the far end, and that the far end does not lead to any more."""
+    settled: bool = False
+
+
+class Whereabouts:
+    """In which frame an event is; made when somebody asks first, and kept up from then on."""
+
+    def __init__(self, frames: Iterable[Outgoing]) -> None:
+        self._frames: dict[EventId, Outgoing] = {}
+        for frame in frames:
+            self.add(frame)
+
+    def add(self, frame: Outgoing) -> None:
+        for message in frame.messages:
+            if isinstance(message, Events | Steered):
+                self._frames.update(dict.fromkeys((event.id for event in message.events), frame))
+
+    def find(self, event: EventId) -> Outgoing | None:
+        """None where it is settled, or was never sent."""
+        frame = self._frames.get(event)
+        return None if frame is None or frame.settled else frame
 
 
 def owed_events(frames: Iterable[Outgoing], third: str) -> list[Event]:

@@ -11,6 +11,8 @@ Owns: these numbers. Must not know: why a session has moved.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reknit.model.event import Event
 
 __all__ = ["Copies"]
@@ -26,6 +28,11 @@ class Copies:
     def __bool__(self) -> bool:
         return bool(self._of)
 
+    @property
+    def here(self) -> Mapping[str, int]:
+        """By source, the last event that came by this broker."""
+        return self._seen
+
     def seen(self) -> dict[str, int]:
         """What every client of this broker may have had."""
         return dict(self._seen)
@@ -34,8 +41,8 @@ class Copies:
         """What this client may have had beyond that."""
         return {source: last for source, last in self._of.get(client, {}).items() if last > self._seen.get(source, 0)}
 
-    def expect(self, client: str, *before: dict[str, int]) -> None:
-        """A session comes, whose client may have had these."""
+    def expect(self, client: str, *before: Mapping[str, int]) -> None:
+        """A session comes, from another broker or from a life before, whose client may have had these."""
         ahead: dict[str, int] = {}
         for seen in before:
             for source, last in seen.items():

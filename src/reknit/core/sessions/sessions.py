@@ -8,7 +8,7 @@ take each other's clients, one must stay. Must not know: the shell.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reknit.core.io import Attach, Detach, Exported, Match, StopDrain, Subscribe, Unsubscribe
@@ -23,6 +23,7 @@ from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
@@ -173,6 +174,15 @@ class Sessions:
             self.clients[each.client] = None
             self.turn.see(Kind.ATTACHED, client=each.client)
         self.arrivals.claimed(each.client)
+
+    def recall(self, clients: Mapping[str, Sequence[Pattern]], seen: Mapping[str, int]) -> None:
+        """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
+        for client, patterns in clients.items():
+            self.attach(Attach(client))
+            self.copies.expect(client, seen)
+            for pattern in patterns:
+                self.routing.subscribe(client, pattern)
+            self.busy = True
 
     def detach(self, each: Detach) -> None:
         if each.client not in self.clients:

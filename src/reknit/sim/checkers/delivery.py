@@ -8,6 +8,8 @@ a link is gone when one end says so, or when neither has it back by the time tha
 releases from nothing either: whoever was connected is connected. Unless one of the three stays away, and another says
 that it goes on without it: what passes either of them until all is calm may be lost.
 
+With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
+
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
 Until then the old one does, and what the new one has delivered counts.
 """
@@ -55,8 +57,9 @@ _Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
 
 
 class _Ledger:
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: Tally, lasting: bool) -> None:
         self.tally = tally
+        self.lasting = lasting
         self.forest = Forest()  # what brokers hold now: a crash forgets
         self.links: dict[Edge, None] = {}  # what they have to remember: a crash does not
         self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
@@ -72,7 +75,7 @@ class _Ledger:
         self._follow_links(record)
         key = (record.node, record.client)
         match record.kind:
-            case Kind.ATTACHED:
+            case Kind.ATTACHED if not self.lasting or key not in self.sessions:
                 self.sessions[key] = _Session(record.node, record.client)
             case Kind.DETACHED:
                 self._end(key)
@@ -83,7 +86,8 @@ class _Ledger:
             case Kind.MOVED_OUT:
                 self._moved_out(key, (record.peer, record.client))
             case Kind.SUBSCRIBED if record.pattern is not None:
-                self._session(key).patterns[record.pattern] = False
+                patterns = self._session(key).patterns
+                patterns[record.pattern] = self.lasting and patterns.get(record.pattern, False)
             case Kind.UNSUBSCRIBED if record.pattern is not None:
                 self._session(key).patterns.pop(record.pattern, None)
                 self._release(key, record.pattern)
@@ -93,7 +97,7 @@ class _Ledger:
                 yield from self._delivered(key, record.event, record.time)
             case Kind.SETTLED if record.event is not None:
                 self.unsettled.get(record.node, {}).pop(record.event.id, None)
-            case Kind.CRASHED:
+            case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
             case Kind.CALM:
                 yield from self._calm(record.time)
@@ -243,8 +247,10 @@ class _Ledger:
                 session.patterns[pattern] = True
 
 
-def check_delivery(records: Iterable[Record], tally: Tally | None = None) -> Iterator[Violation]:
-    """The trace must end with a calm record, or the last events are not judged."""
-    ledger = _Ledger(tally or Tally())
+def check_delivery(
+    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False
+) -> Iterator[Violation]:
+    """The trace must end with a calm record, or the last events are not judged. ``lasting``: brokers have stores."""
+    ledger = _Ledger(tally or Tally(), lasting)
     for record in records:
         yield from ledger.see(record)

@@ -1,0 +1,167 @@
+"""The ledger of a broker: all that is to be written down, gathered between two commits.
+
+The door's sessions write their entries themselves (see ``mqtt/keeping``); what the core wants to be kept comes as
+effects. The last event of each source goes along with whatever else is written, and never causes a commit of its own:
+it matters only to sessions that last, and what those were given is in the same batch.
+
+    shelf     key                 an entry for
+    --------  ------------------  ---------------------------------------------------------------------------
+    outbox    source and number   an event that clients have published and no neighbour has taken over yet
+    book      kind and name       a line of the book: what is retained, among others
+    seen      source              the number of its last event that came by
+    about     incarnation         of the last life, so that the next one is another even if the clock goes back
+
+Owns: these entries, and how they become values again. Must not know: how or when a batch is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import msgspec
+
+from reknit.core.io import Drop, DropLine, Keep, KeepLine, Recall
+from reknit.model.event import Event, EventId
+from reknit.mqtt.keeping import Keeper, KeptSession
+from reknit.mqtt.recalling import SHELVES, BadEntry, Recalled
+from reknit.store.entries import Batch, Entry, StoreError
+from reknit.wire.codec import BadFrame, decode_event, encode_event
+from reknit.wire.messages import Line
+
+__all__ = ["Kept", "Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
+
+OUTBOX, BOOK, SEEN, ABOUT = "outbox", "book", "seen", "about"
+SOURCES_MAX = 4_096
+"""Sources whose last event is written down; beyond it the one that was written first goes."""
+_INCARNATION = b"incarnation"
+_ROUTED, _UNROUTED = b"r", b"u"
+
+_encode = msgspec.msgpack.Encoder().encode
+_lines = msgspec.msgpack.Decoder(Line)
+
+Kept: TypeAlias = Keep | Drop | KeepLine | DropLine
+
+
+class StoreCounters(msgspec.Struct):
+    """What became of the store since this broker began; see ``durable``."""
+
+    commits: int = 0
+    commits_failed: int = 0
+    commit_s: float = 0.0
+    """All of them together."""
+    entries_kept: int = 0
+    entries_dropped: int = 0
+    held_bytes: int = 0
+    """That wait for a commit now."""
+    pauses: int = 0
+    """Times that too much was held, and nobody was read."""
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "big")
+
+
+def _event_key(ident: EventId) -> tuple[str, bytes]:
+    return OUTBOX, ident[0].encode() + b"\0" + _number(ident[1])
+
+
+def _line_key(kind: str, name: str) -> tuple[str, bytes]:
+    return BOOK, f"{kind}\0{name}".encode()
+
+
+def incarnation_entry(incarnation: int) -> Batch:
+    return {(ABOUT, _INCARNATION): _number(incarnation)}
+
+
+class Ledger:
+    def __init__(self, keeper: Keeper, seen: Mapping[str, int], written: Mapping[str, int]) -> None:
+        """``seen``: the core's, by source its last event. ``written``: the same of a life before."""
+        self._keeper = keeper
+        self._seen = seen
+        self._written = dict(written)
+        self._changes: Batch = {}
+
+    def note(self, effect: Kept) -> None:
+        changes = self._changes
+        match effect:
+            case Keep(events, routed):
+                stage = _ROUTED if routed else _UNROUTED
+                for event in events:
+                    changes[_event_key(event.id)] = stage + encode_event(event)
+            case Drop(events=idents):
+                changes.update(dict.fromkeys(map(_event_key, idents)))
+            case KeepLine(line):
+                changes[_line_key(line.kind, line.name)] = _encode(line)
+            case DropLine(kind, name):
+                changes[_line_key(kind, name)] = None
+
+    @property
+    def idle(self) -> bool:
+        return not self._changes and self._keeper.idle
+
+    def take(self) -> Batch:
+        """All that has changed since the last call; nothing at all if that is only which events came by."""
+        if self.idle:
+            return {}
+        batch, self._changes = self._changes, {}
+        batch.update(self._keeper.take())
+        self._note_seen(batch)
+        return batch
+
+    def _note_seen(self, batch: Batch) -> None:
+        """Never less than before: what is sent again after a crash was seen by the life before."""
+        written = self._written
+        for source, last in self._seen.items():
+            if last > written.get(source, 0):
+                if source not in written and len(written) >= SOURCES_MAX:
+                    oldest = next(iter(written))
+                    del written[oldest]
+                    batch[SEEN, oldest.encode()] = None
+                written[source] = last
+                batch[SEEN, source.encode()] = _number(last)
+
+
+@dataclass(slots=True)
+class Past:
+    """What a life before has left."""
+
+    recalled: Recalled
+    seen: dict[str, int] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+    kept: list[tuple[Event, bool]] = field(default_factory=list)
+    incarnation: int = 0
+    entries: int = 0
+
+    def recall(self, sessions: Iterable[KeptSession]) -> Recall:
+        """For the core."""
+        clients = {session.client: session.subscriptions.patterns() for session in sessions}
+        return Recall(clients, self.seen, self.lines, self.kept)
+
+
+def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
+    """``StoreError`` if there is an entry that this broker cannot have written. ``where``: the file, for the line."""
+    past = Past(Recalled(keeper))
+    try:
+        for shelf, key, value in entries:
+            past.entries += 1
+            _read(past, shelf, key, value)
+    except (BadEntry, BadFrame, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StoreError(f"{where}: not to be understood: {error}; was it written by another reknit?") from None
+    return past
+
+
+def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
+    if shelf in SHELVES:
+        past.recalled.take(shelf, key, value)
+    elif shelf == OUTBOX:
+        past.kept.append((decode_event(value[1:]), value[:1] == _ROUTED))
+    elif shelf == BOOK:
+        past.lines.append(_lines.decode(value))
+    elif shelf == SEEN:
+        past.seen[key.decode()] = int.from_bytes(value, "big")
+    elif (shelf, key) == (ABOUT, _INCARNATION):
+        past.incarnation = int.from_bytes(value, "big")
+    else:
+        raise BadEntry(f"entry {key!r} on shelf {shelf!r} has no meaning here")

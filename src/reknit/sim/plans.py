@@ -1,0 +1,166 @@
+"""What a schedule is drawn from: a seed decides everything before the run.
+
+Owns: what can be drawn, and how often. Must not know: how a schedule is run.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from reknit.core.routing.strategies import RoutingName
+from reknit.sim.faults import FaultOptions
+from reknit.sim.network import NetworkOptions
+
+__all__ = ["FOCI", "Focus", "Plan", "draw"]
+
+Focus: TypeAlias = Literal["all", "changes", "crashes", "stores"]
+"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
+with stores that crash."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores")
+
+
+ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
+"""For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Everything that a seed decides before the run."""
+
+    seed: int
+    shape: str
+    brokers: int
+    routing: RoutingName
+    covering: bool
+    network: NetworkOptions
+    faults: FaultOptions
+    rounds: int
+    round_s: float
+    clients_per_broker: int
+    content: float
+    publish_per_s: float
+    churn_per_s: float
+    links_per_s: float
+    swaps_per_s: float
+    reaction: float
+    newcomers: int
+    """Brokers that are added in each round."""
+    drains: int
+    """Brokers that are drained in each round, if they are leaves then."""
+    replaces_per_s: float
+    lost_s: float
+    """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
+    lasting: bool
+    """Whether brokers have stores: then sessions outlive them, and every event has to."""
+    founded: bool
+    """Whether the first links are taken as checked, or each is joined by a search."""
+    absent_s_max: float
+
+
+def draw(seed: int, focus: Focus = "all") -> Plan:
+    plan = _draw_all(seed)
+    if focus == "stores":
+        plan = _with_stores(plan)
+    elif focus != "all":
+        plan = _focused(plan, focus)
+    # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
+    hasty = plan.faults.crashes and not plan.faults.lost_links
+    return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
+
+
+def _with_stores(plan: Plan) -> Plan:
+    """The same network, in which brokers crash often, and nothing is lost for good.
+
+    Links do not move: a broker that was back from the dead on the other side of a swap may send its events behind later
+    ones of its own, which have gone the new way, and they are taken for copies.
+    """
+    rng = random.Random(f"{plan.seed}/stores")
+    faults = msgspec.structs.replace(plan.faults, crashes=rng.choice((4.0, 12.0, 30.0)), losses=0, lost_links=False)
+    return msgspec.structs.replace(
+        plan, lasting=True, faults=faults, lost_s=0.0, drains=0, swaps_per_s=0.0, replaces_per_s=0.0
+    )
+
+
+def _focused(plan: Plan, focus: Focus) -> Plan:
+    """The same network, in which every kind of change happens while events flow and clients come and go."""
+    rng = random.Random(f"{plan.seed}/{focus}")
+    crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
+    return msgspec.structs.replace(
+        plan,
+        brokers=max(plan.brokers, 3),
+        faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
+        lost_s=0.0,
+        churn_per_s=rng.choice((0.5, 2.0)),
+        swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 1, 2)),
+        drains=rng.choice((1, 3)),
+    )
+
+
+def _draw_all(seed: int) -> Plan:
+    rng = random.Random(f"{seed}/plan")
+    routing: RoutingName = rng.choice(
+        ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
+    )
+    datagrams = rng.random() < 0.3
+    faulty = rng.random() < 0.8
+    plan = Plan(
+        seed=seed,
+        shape=rng.choice(("line", "star", "random", "bushy")),
+        brokers=rng.randint(2, 7),
+        routing=routing,
+        covering=routing == "subscription-forwarding" and rng.random() < 0.4,
+        network=NetworkOptions(
+            latency_s_max=rng.choice((0.005, 0.05, 0.3)),
+            datagrams=datagrams,
+            loss=rng.choice((0.0, 0.05, 0.2)) if datagrams else 0.0,
+            duplication=rng.choice((0.0, 0.1)) if datagrams else 0.0,
+        ),
+        faults=_draw_faults(rng) if faulty else FaultOptions(),
+        rounds=rng.randint(1, 2),
+        round_s=rng.choice((4.0, 10.0)),
+        clients_per_broker=rng.randint(1, 2),
+        content=rng.choice((0.0, 0.5, 0.8)),
+        publish_per_s=rng.choice((4.0, 12.0)),
+        churn_per_s=rng.choice((0.0, 0.5, 2.0)),
+        links_per_s=rng.choice((0.0, 0.0, 0.4)),
+        reaction=rng.choice((0.0, 0.2)),
+        founded=rng.random() < 0.7,
+        swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 0, 0, 1, 3)),
+        drains=rng.choice((0, 0, 1, 3)),
+        replaces_per_s=0.0,
+        lost_s=0.0,
+        lasting=False,
+        absent_s_max=0.0,
+    )
+    return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))
+
+
+def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
+    """In some schedules links are replaced at once; in others what is lost is lost for good, or taken for it."""
+    replaces = rng.choice((0.0, 0.0, 0.0, 1.0))
+    if rng.random() > 0.3:
+        return msgspec.structs.replace(plan, replaces_per_s=replaces)
+    losses = rng.randint(0, 2)
+    faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
+    fields = {"replaces_per_s": replaces, "faults": faults, "lost_s": rng.choice((0.5, 2.0, 5.0))}
+    if faults.lost_links:  # a drain could take away the only broker by which the ends of a lost link reach each other
+        fields["drains"] = 0
+    return msgspec.structs.replace(plan, **fields)
+
+
+def _draw_faults(rng: random.Random) -> FaultOptions:
+    def sometimes(rate: float) -> float:
+        return rate if rng.random() < 0.4 else 0.0
+
+    return FaultOptions(
+        breaks=sometimes(12.0),
+        partitions=sometimes(4.0),
+        asymmetric=sometimes(4.0),
+        crashes=sometimes(rng.choice((4.0, 12.0))),
+        pauses=sometimes(4.0),
+        span_s_max=rng.choice((1.0, 8.0)),
+    )

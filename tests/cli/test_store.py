@@ -1,0 +1,32 @@
+"""``reknit store check``: what a store holds, what is wrong with it, and what can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.store.test_sqlite import filled, read
+
+
+def test_a_sound_store_and_a_damaged_one(reknit: Callable[..., Any], tmp_path: Path) -> None:
+    store, new = tmp_path / "s", tmp_path / "new"
+    filled(store)
+    said = reknit("store", "check", str(store))
+    assert (said.code, said.out) == (0, f"{store}: the store of b1: 200 sound entries (200 message)\n")
+    data = bytearray(store.read_bytes())
+    data[data.index(bytes([77]) * 100) + 50] ^= 4
+    store.write_bytes(data)
+    said = reknit("store", "check", str(store))
+    assert said.code == 1
+    assert "not sound: entry b'c\\x0077' on shelf 'message' is not what was written" in said.out
+    assert said.err.startswith(f"reknit: {store}: damaged; ")
+    said = reknit("store", "check", str(store), "--salvage", str(new))
+    assert (said.code, said.err) == (0, "")
+    assert said.out.endswith(f"{new}: the sound entries are there\n")
+    assert len(read(new)) == 199
+
+
+def test_what_is_no_store_is_said_in_one_line(reknit: Callable[..., Any], tmp_path: Path) -> None:
+    said = reknit("store", "check", str(tmp_path / "none"))
+    assert (said.code, said.err) == (2, f"reknit: {tmp_path / 'none'}: there is no such file\n")

@@ -1,0 +1,93 @@
+"""What the core wants to be kept, as entries and back; and what goes along with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from reknit.core.io import Drop, DropLine, Keep, KeepLine
+from reknit.live import ledger as ledger_module
+from reknit.live.ledger import Ledger, incarnation_entry, read_past
+from reknit.model.event import Event
+from reknit.mqtt.keeping import Keeper
+from reknit.mqtt.options import DoorOptions
+from reknit.store.entries import StoreError
+from reknit.store.memory import MemoryStore
+from reknit.wire.messages import Line
+
+
+@pytest.fixture
+def keeper() -> Keeper:
+    return Keeper(DoorOptions(), 0.0)
+
+
+def event(seq: int, source: str = "b1.a") -> Event:
+    return Event("t", b"x", qos=1, source=source, seq=seq)
+
+
+def test_what_is_kept_comes_back_and_what_is_dropped_does_not(keeper: Keeper) -> None:
+    ledger, store = Ledger(keeper, {}, {}), MemoryStore()
+    lines = [Line("retained", f"t/{number}", b"v", number, "b1.a") for number in range(3)]
+    ledger.note(Keep([event(300), event(2), event(3)], routed=True))
+    ledger.note(Keep([event(4)], routed=False))
+    for line in lines:
+        ledger.note(KeepLine(line))
+    store.commit(ledger.take())
+    ledger.note(Drop([("b1.a", 3)]))
+    ledger.note(DropLine("retained", "t/1"))
+    store.commit(ledger.take())
+    store.commit(incarnation_entry(77))
+    past = read_past(store.load(), keeper, "file")
+    assert past.kept == [(event(2), True), (event(4), False), (event(300), True)]  # by number
+    assert past.lines == [lines[0], lines[2]]
+    assert past.incarnation == 77
+
+
+def test_an_event_that_is_routed_later_is_another_entry_under_the_same_key(keeper: Keeper) -> None:
+    ledger, store = Ledger(keeper, {}, {}), MemoryStore()
+    ledger.note(Keep([event(1)], routed=False))
+    store.commit(ledger.take())
+    ledger.note(Keep([event(1)], routed=True))
+    ledger.note(Drop([("b1.a", 1)]))
+    assert ledger.take() == {("outbox", b"b1.a\0" + bytes(7) + b"\1"): None}
+
+
+def test_what_came_by_goes_along_and_causes_nothing(keeper: Keeper) -> None:
+    seen = {"x.1": 5}
+    ledger, store = Ledger(keeper, seen, {"x.1": 3, "y.1": 9}), MemoryStore()
+    assert ledger.idle
+    assert ledger.take() == {}
+    ledger.note(Keep([event(1)], routed=True))
+    store.commit(ledger.take())
+    assert read_past(store.load(), keeper, "file").seen == {"x.1": 5}
+    seen |= {"x.1": 4, "y.1": 2, "z.1": 1}  # sent again after a crash: the life before has seen more
+    ledger.note(Keep([event(2)], routed=True))
+    batch = ledger.take()
+    assert [key for shelf, key in batch if shelf == "seen"] == [b"z.1"]
+
+
+def test_sources_are_bounded_and_the_first_goes(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "SOURCES_MAX", 2)
+    seen: dict[str, int] = {}
+    ledger, store = Ledger(keeper, seen, {}), MemoryStore()
+    for number, source in enumerate("abc", 1):
+        seen[source] = number
+        ledger.note(Keep([event(number)], routed=True))
+        store.commit(ledger.take())
+    assert read_past(store.load(), keeper, "file").seen == {"b": 2, "c": 3}
+
+
+def test_sessions_and_core_share_one_batch(keeper: Keeper) -> None:
+    ledger = Ledger(keeper, {}, {})
+    session = keeper.session("c")
+    session.expiry_s = 5
+    session.changed()
+    ledger.note(Keep([event(1)], routed=True))
+    assert sorted(shelf for shelf, _ in ledger.take()) == ["outbox", "session"]
+    assert ledger.idle
+
+
+@pytest.mark.parametrize("shelf", ["outbox", "book", "message", "session", "unheard of"])
+def test_what_nobody_here_has_written_is_one_line(keeper: Keeper, shelf: str) -> None:
+    with pytest.raises(StoreError, match=r"file: not to be understood: .* another reknit") as caught:
+        read_past([(shelf, b"k\0" + bytes(8), b"\xc1\xc1")], keeper, "file")
+    assert "\n" not in str(caught.value)

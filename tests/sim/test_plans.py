@@ -1,0 +1,36 @@
+"""What a seed decides: always the same, and within what a focus promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from reknit.sim.faults import FaultOptions
+from reknit.sim.plans import FOCI, Focus, draw
+from reknit.sim.schedule import run
+
+
+@pytest.mark.parametrize("focus", FOCI)
+def test_a_seed_draws_the_same_plan_each_time(focus: Focus) -> None:
+    assert [draw(seed, focus) for seed in range(20)] == [draw(seed, focus) for seed in range(20)]
+    assert len({str(draw(seed, focus)) for seed in range(20)}) == 20
+
+
+def test_a_focus_draws_what_it_says() -> None:
+    plans = {focus: [draw(seed, focus) for seed in range(50)] for focus in FOCI}
+    assert any(plan.faults == FaultOptions() for plan in plans["all"])
+    assert all(plan.drains and plan.swaps_per_s and not plan.faults.crashes for plan in plans["changes"])
+    assert all(plan.drains and plan.swaps_per_s and plan.faults.crashes for plan in plans["crashes"])
+    assert all(plan.lasting and plan.faults.crashes and not plan.faults.losses for plan in plans["stores"])
+    assert not any(plan.lasting for focus in FOCI[:3] for plan in plans[focus])
+
+
+def test_brokers_with_stores_that_crash_lose_nothing() -> None:
+    """Not even what was published at a broker that dies before anybody else has it."""
+    crashes = owed = 0
+    for seed in range(25):
+        outcome = run(draw(seed, "stores"))
+        assert not outcome.violations, f"reknit check --seed {seed} --focus stores: {outcome.violations[0]}"
+        crashes += outcome.faults.get("crash", 0) + outcome.faults.get("crashed broker", 0)
+        owed += outcome.tally.owed
+    assert crashes > 100
+    assert owed > 3000

@@ -20,6 +20,7 @@ VERBS = [
     "link",
     "password",
     "pub",
+    "rr",
     "sub",
     "swap",
     "topology",
@@ -68,7 +69,7 @@ def test_h_is_the_host_and_not_help(reknit: Callable[..., Any]) -> None:
     ("words", "line"),
     [
         (["frobnicate"], "No such command"),
-        (["pub"], "reknit pub: Missing option '-t'"),
+        (["pub", "-q"], "reknit pub: Option '-q' requires an argument"),
         (["up", "--brokers", "many"], "reknit up: Invalid value for '--brokers': .*valid integer"),
         (["link", "add", "b1"], "reknit link add: Missing argument"),
     ],

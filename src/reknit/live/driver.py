@@ -150,6 +150,7 @@ class Driver:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = float("inf")
         self._look: asyncio.TimerHandle | None = None
+        self._next_report: asyncio.TimerHandle | None = None
 
     def next_conn(self) -> int:
         return next(self._conns)
@@ -157,13 +158,15 @@ class Driver:
     def start(self) -> None:
         """The first turn: the core may want to dial, and to be woken."""
         self._turn(Due())
+        if self.door.sys_interval_s:
+            self._report()
 
     async def stop(self) -> None:
         """Close every connection after what was written has left, then the trace.
 
         The core is not told: to it, and to its neighbours, this is a crash that loses nothing on the way out.
         """
-        for timer in (self._alarm, self._look):
+        for timer in (self._alarm, self._look, self._next_report):
             if timer is not None:
                 timer.cancel()
         for task in list(self._tasks):
@@ -388,6 +391,15 @@ class Driver:
         if reason := await dial(self, peer, address):
             self.journal.unreachable(peer, reason)
             self._turn(DialFailed(peer, reason))
+
+    def _report(self) -> None:
+        """What the broker says of itself; on time by the clock, whatever else it has to do."""
+        self._next_report = self.loop.call_later(self.door.sys_interval_s, self._report)
+        try:
+            self.door.report(self._clock())
+        except Exception:
+            self.failed("the report under $SYS")
+        self._finish()
 
     # --- the alarm
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import gc
+import importlib.metadata
 import os
 import random
 import signal
@@ -228,7 +229,8 @@ def _driver(plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], jo
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
-    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic())
+    epoch, version = time.time() - time.monotonic(), importlib.metadata.version("reknit")
+    door = Door(door_options(settings.mqtt), rng, epoch, version)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     guard = Guard(settings.access)
     return Driver(broker, door, bounds=settings.bounds, trace=trace, journal=journal, memory=memory, guard=guard)

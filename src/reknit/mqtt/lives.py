@@ -91,6 +91,8 @@ class Lives:
             commands.append(io.Attach(client))  # the core is to know that the client has found it
         accept_connect(connection, packet, self._options)
         connection.session = session
+        self.counters.clients += 1
+        self.counters.clients_max = max(self.counters.clients_max, self.counters.clients)
         self._identify(session, connection.user)
         session.expiry_s = session_expiry_s(packet, self._options)
         session.resume(connection)
@@ -254,6 +256,7 @@ class Lives:
         del self.connections[connection.conn]
         self.alarms.cancel((CONNECTION, connection.conn))
         self.counters.connections -= 1
+        self.counters.clients -= bool(connection.version)  # its CONNECT was accepted
         session = connection.session
         if session is None:
             return
@@ -268,6 +271,7 @@ class Lives:
         if self.moves.has_taken(session.client):
             return
         if session.ends_at <= now:
+            self.counters.expired += session.expiry_s > 0
             self._end(session, commands)
             return
         if session.will is not None and session.will_at <= now:

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 else:
     # The door's own options, key by key, so that there is one list of them; as a struct, so that others are refused.
     _KINDS = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)], bool: bool, str: str}
+    _KINDS[tuple] = tuple[str, ...]
     MqttSection = msgspec.defstruct(
         "MqttSection",
         [(each.name, _KINDS[type(each.default)], each.default) for each in fields(DoorOptions)],
@@ -77,7 +78,7 @@ else:
 
 def door_options(section: MqttSection) -> DoorOptions:
     """``[mqtt]``, as the door takes it."""
-    return DoorOptions(**msgspec.to_builtins(section))
+    return DoorOptions(**{each.name: getattr(section, each.name) for each in fields(DoorOptions)})
 
 
 class TraceSection(Struct, forbid_unknown_fields=True, frozen=True):

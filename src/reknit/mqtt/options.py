@@ -72,6 +72,8 @@ class DoorOptions:
     """How long a session that is to move waits for acknowledgements of what its client has been sent."""
     arrival_s_max: float = 60.0
     """How long a session that has moved here waits for its client at least, and keeps messages of QoS 0 for it."""
+    refused_filters: tuple[str, ...] = ()
+    """Filters to which nobody may subscribe, word for word; the answer is 0x80."""
     sys_interval_s: float = 10.0
     """How often what the broker says of itself under ``$SYS`` is brought up to date; 0: there is no ``$SYS``."""
     json_attributes: bool = False

@@ -180,6 +180,8 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
     """The subscription that a request asks for, or why it cannot be one."""
     if request.filter.startswith("$share/"):
         return Refusal(Reason.SHARED_NOT_SUPPORTED, "shared subscriptions are not available")
+    if request.filter in options.refused_filters:
+        return Refusal(Reason.UNSPECIFIED_ERROR, f"{request.filter} is refused here")
     try:
         _check_size(request.filter, options)
         pattern = Pattern.parse(request.filter)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -27,6 +27,7 @@ from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.guard import AccessSection
+from reknit.live.log import Form, Level, LogSection
 from reknit.live.tls import TlsSection
 from reknit.mqtt.options import DoorOptions
 
@@ -49,10 +50,12 @@ __all__ = [
     "read_broker_file",
     "read_network_file",
     "standby_edges",
+    "with_log",
     "with_standby",
 ]
 
 BROKERS_MAX = 1000
+_LOG_WORDS: dict[str, Any] = {"format": Form, "level": Level}
 FILE_BYTES_MAX = 1 << 20
 
 ShapeName: TypeAlias = Literal["line", "star", "random"]
@@ -109,6 +112,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     tls: TlsSection = TlsSection()
     trace: TraceSection = TraceSection()
     bounds: Bounds = Bounds()
+    log: LogSection = LogSection()
 
     @property
     def settings(self) -> Settings:
@@ -265,6 +269,20 @@ def _type_at(root: type, path: str) -> msgspec.inspect.Type | None:
 
 def _keys(kind: Any) -> list[str]:
     return [field.encode_name for field in kind.fields] if isinstance(kind, msgspec.inspect.StructType) else []
+
+
+def with_log(settings: Settings, form: str | None, level: str | None) -> Settings:
+    """The settings with these words for the log, where there are any; ``ConfigError`` names the flag."""
+    for name, word in (("format", form), ("level", level)):
+        if word is None:
+            continue
+        try:
+            log = msgspec.convert({**msgspec.to_builtins(settings.log), name: word}, LogSection)
+        except msgspec.ValidationError:
+            allowed = ", ".join(get_args(_LOG_WORDS[name]))
+            raise ConfigError(f"--log-{name}: {word!r} is none of {allowed}") from None
+        settings = msgspec.structs.replace(settings, log=log)
+    return settings
 
 
 # --- checking

@@ -44,6 +44,7 @@ from reknit.live import look
 from reknit.live.config import Bounds
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
+from reknit.live.guests import GuestBook
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
@@ -129,6 +130,7 @@ class Driver:
         self.broker = broker
         self.door = door
         self.journal = journal or Journal()
+        self.guests = GuestBook(self.journal.say)
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
         self.admit()
@@ -231,6 +233,7 @@ class Driver:
             now = self._clock()
             for command in self.door.closed(client.conn, now):
                 self._perform(self.broker.handle(command, now), now)
+            self._tell_clients(client)
             self._finish()
         except Exception:
             self.failed(f"the end of client connection {client.conn}")
@@ -338,6 +341,8 @@ class Driver:
                 counters.writes += 1
             if output.close:
                 client.close()
+        if self.door.news:
+            self._tell_clients()
         if self._frames:
             self._write_links()
         if self._closing:
@@ -345,6 +350,13 @@ class Driver:
         counters.turns += 1
         if self._look is None:
             self._look = self.loop.call_later(LOOK_S, self._set_alarm)
+
+    def _tell_clients(self, gone: ClientProtocol | None = None) -> None:
+        now = self._clock()
+        for news in self.door.news:
+            client = self.clients.get(news.conn, gone)
+            self.guests.note(news, client.remote if client is not None else "an unknown address", now)
+        self.door.news.clear()
 
     def _write_links(self) -> None:
         frames, self._frames = self._frames, {}

@@ -27,6 +27,7 @@ from reknit.live.config import (
     with_standby,
 )
 from reknit.live.errors import PortTaken
+from reknit.live.log import Form, LogSection
 
 __all__ = [
     "PLACES",
@@ -126,7 +127,14 @@ def settings_of(name: str, plan: NetworkPlan) -> Settings:
     return msgspec.structs.replace(plan.settings, options=options)
 
 
+def _told(log: LogSection) -> LogSection:
+    """Whoever looks after the network passes lines on to people, who want to hear of links rather than of clients."""
+    form: Form = "human" if log.format == "auto" else log.format
+    return LogSection(form, "notice" if log.level == "auto" else log.level)
+
+
 def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings, state: Path) -> list[str]:
+    settings = msgspec.structs.replace(settings, log=_told(settings.log))
     command = [sys.executable, "-m", "reknit", "broker", "--name", broker.name, "--until-stdin-closes"]
     command += ["--state", str(state)]
     for key in PLACES:

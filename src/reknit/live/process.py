@@ -35,6 +35,7 @@ from reknit.live.errors import ConfigError
 from reknit.live.guard import Guard
 from reknit.live.journal import Journal, Say
 from reknit.live.links import LinkProtocol
+from reknit.live.log import Line, Log
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.tls import server_context
@@ -110,18 +111,20 @@ async def _until_told(plan: BrokerPlan) -> bool:
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    async with broker_running(plan, _say) as running:
+    log = Log(plan.name, plan.settings.log)
+    with log.taking_over():
+        return await _serving(plan, log, stop)
+
+
+async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:
+    async with broker_running(plan, log) as running:
         ended = running.driver.moves.ended
         waits = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for each in waits:
             each.cancel()
-    _say("drained, and ended" if ended.is_set() else "ended")
+    log(Line("drained, and ended" if ended.is_set() else "ended", "drained" if ended.is_set() else "ended"))
     return ended.is_set()
-
-
-def _say(line: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 class _Leash(asyncio.Protocol):
@@ -172,7 +175,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
             patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
             server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
             undo.callback(server.close)
-        journal.say(f"listening: {_addresses(bound)}")
+        journal.say(Line(f"listening: {_addresses(bound)}", "listening"))
         driver.start()
         if "admin" in sockets:
             addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))

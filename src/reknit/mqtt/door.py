@@ -73,6 +73,8 @@ class Door:
         self._intake = Intake(options, self.counters, self._outbox, self._retained)
         self._lives = Lives(options, rng, self.counters, self._sessions, self._outbox, self._intake)
         self.moves = self._lives.moves
+        self.news = self._lives.news
+        """Who has come and gone; the shell takes them out after each turn."""
         self.redirect = self._lives.redirect
         self.arrive = self._lives.arrive
         self.discard = self._lives.discard

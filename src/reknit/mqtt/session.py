@@ -98,6 +98,10 @@ class Connection:
     """What has come behind it meanwhile."""
     early_bytes: int = 0
     """As much as that, without what came in one piece with it."""
+    client: str = ""
+    """Its identifier, once its CONNECT was accepted; also when the session has gone elsewhere."""
+    farewell: str = ""
+    """Why it ends; empty where the socket was just gone."""
     withheld: bytes | None = None
     """What has come since the session went on its way to another broker; None as long as it is here."""
 

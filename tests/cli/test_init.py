@@ -15,6 +15,7 @@ VERBS = [
     "broker",
     "change",
     "check",
+    "check-config",
     "counters",
     "demo",
     "link",
@@ -69,7 +70,7 @@ def test_h_is_the_host_and_not_help(reknit: Callable[..., Any]) -> None:
     ("words", "line"),
     [
         (["frobnicate"], "No such command"),
-        (["pub", "-q"], "reknit pub: Option '-q' requires an argument"),
+        (["password"], "reknit password: Missing argument"),
         (["up", "--brokers", "many"], "reknit up: Invalid value for '--brokers': .*valid integer"),
         (["link", "add", "b1"], "reknit link add: Missing argument"),
     ],

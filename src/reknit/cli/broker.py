@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,11 +62,12 @@ def broker(
     import msgspec
 
     from reknit.live.address import parse_address
-    from reknit.live.config import BrokerFile, check_name, read_broker_file
+    from reknit.live.config import check_name, read_broker_file
     from reknit.live.network import EXIT_DRAINED
     from reknit.live.process import DOORS, BrokerPlan, run_broker
 
-    file = read_broker_file(config) if config else BrokerFile()
+    # Whoever gives the settings has looked at the environment already.
+    file = read_broker_file(config, {} if settings else os.environ)
     given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin, "state": str(state) if state else ""}
     given |= {"mqtts": mqtts, "ws": ws, "wss": wss}
     section = msgspec.structs.replace(file.broker, **{key: value for key, value in given.items() if value})

@@ -25,6 +25,7 @@ from msgspec import Meta, Struct
 from reknit.core.broker import BrokerOptions
 from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
+from reknit.live.environment import overlay
 from reknit.live.errors import ConfigError
 from reknit.live.guard import AccessSection
 from reknit.live.log import Form, Level, LogSection
@@ -49,6 +50,7 @@ __all__ = [
     "parse_settings",
     "read_broker_file",
     "read_network_file",
+    "read_plain",
     "standby_edges",
     "with_log",
     "with_standby",
@@ -80,8 +82,11 @@ else:
 
 
 def door_options(section: MqttSection) -> DoorOptions:
-    """``[mqtt]``, as the door takes it."""
-    return DoorOptions(**{each.name: getattr(section, each.name) for each in fields(DoorOptions)})
+    """``[mqtt]``, as the door takes it. ``ConfigError`` where it goes beyond what MQTT has room for."""
+    try:
+        return DoorOptions(**{each.name: getattr(section, each.name) for each in fields(DoorOptions)})
+    except ValueError as error:
+        raise ConfigError(f"mqtt: {error}") from None
 
 
 class TraceSection(Struct, forbid_unknown_fields=True, frozen=True):
@@ -190,18 +195,22 @@ class NetworkFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 _File = TypeVar("_File", bound=Settings)
 
 
-def read_broker_file(path: Path) -> BrokerFile:
-    return _decode(path, BrokerFile)
+_NOTHING: Mapping[str, str] = {}
 
 
-def read_network_file(path: Path) -> NetworkFile:
-    """The file, once it is sure that its links are a forest over brokers that exist."""
-    file = _decode(path, NetworkFile)
+def read_broker_file(path: Path | None, environ: Mapping[str, str] = _NOTHING) -> BrokerFile:
+    """The file, if there is one, with what the environment says over it."""
+    return _decode(path, environ, BrokerFile)
+
+
+def read_network_file(path: Path | None, environ: Mapping[str, str] = _NOTHING) -> NetworkFile:
+    """The same, once it is sure that its links are a forest over brokers that exist."""
+    file = _decode(path, environ, NetworkFile)
     try:
         network_edges(file)
         standby_edges(file)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path}: {error}" if path is not None else str(error)) from None
     return file
 
 
@@ -221,20 +230,30 @@ def convert_network(document: dict[str, Any]) -> NetworkFile:
         raise ConfigError(_explain(str(error), NetworkFile)) from None
 
 
-def _decode(path: Path, kind: type[_File]) -> _File:
+def read_plain(path: Path) -> dict[str, Any]:
+    """What a file says, of whichever kind it is; ``ConfigError`` unless it is TOML."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
-        file = msgspec.toml.decode(path.read_bytes(), type=kind)
-        if fault := _misnumbered(file, ""):
-            raise ConfigError(f"{path}: {fault}")
-        return file
+        document: dict[str, Any] = msgspec.toml.decode(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(str(error), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
+    return document
+
+
+def _decode(path: Path | None, environ: Mapping[str, str], kind: type[_File]) -> _File:
+    document = read_plain(path) if path is not None else {}
+    overlay(document, environ, kind)
+    where = path if path is not None else "the environment"
+    try:
+        file = msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {_explain(str(error), kind)}") from None
+    if fault := _misnumbered(file, ""):
+        raise ConfigError(f"{where}: {fault}")
+    return file
 
 
 _ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)

@@ -24,6 +24,7 @@ VERBS = [
     "rr",
     "sub",
     "swap",
+    "top",
     "topology",
     "up",
     "verify-routes",

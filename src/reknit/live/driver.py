@@ -50,6 +50,7 @@ from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
+from reknit.live.pace import EVERY, Pace
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
 
@@ -131,6 +132,7 @@ class Driver:
         self.door = door
         self.journal = journal or Journal()
         self.guests = GuestBook(self.journal.say)
+        self.pace = Pace()
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
         self.admit()
@@ -212,6 +214,8 @@ class Driver:
             for question in door.questions():
                 self._later(self._check(question))
         self._finish()
+        if not self.counters.turns % EVERY:
+            self.pace.add(self._clock() - now)
 
     async def _check(self, question: Question) -> None:
         """Passwords take their time, and nobody waits for them but those who gave them."""
@@ -272,6 +276,8 @@ class Driver:
                 link.accepted()
         finally:
             self._finish()
+            if not self.counters.turns % EVERY:
+                self.pace.add(self._clock() - now)
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:

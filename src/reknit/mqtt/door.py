@@ -179,6 +179,11 @@ class Door:
             self.counters.dropped["too many retained messages"] += 1
 
     @property
+    def queued(self) -> int:
+        """Messages that wait for clients, or for what clients have to say to them."""
+        return sum(session.queued for session in self._sessions.values())
+
+    @property
     def sys_interval_s(self) -> float:
         """How often ``report`` wants to be called; 0 for never."""
         return self._options.sys_interval_s

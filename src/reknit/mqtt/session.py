@@ -208,6 +208,10 @@ class Session:
         """Whether anything is under way to the client, or waits for it."""
         return bool(self.inflight or self.released or self.replay or self.waiting)
 
+    @property
+    def queued(self) -> int:
+        return len(self.inflight) + len(self.released) + len(self.replay) + len(self.waiting)
+
     def own_ids(self) -> list[EventId]:
         return [*self._moved_own, *(event.id for event in self._own.values())][-self._options.own_events_max :]
 

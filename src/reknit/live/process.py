@@ -38,6 +38,7 @@ from reknit.live.links import LinkProtocol
 from reknit.live.log import Line, Log
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.live.notify import notify
 from reknit.live.tls import server_context
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
@@ -118,13 +119,28 @@ async def _until_told(plan: BrokerPlan) -> bool:
 
 async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:
     async with broker_running(plan, log) as running:
+        # It serves; its neighbours may need it before it can be what /readyz calls ready.
+        notify("READY=1", f"STATUS=mqtt at {running.mqtt}")
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, running.driver, log)
         ended = running.driver.moves.ended
         waits = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for each in waits:
             each.cancel()
+        notify("STOPPING=1")
     log(Line("drained, and ended" if ended.is_set() else "ended", "drained" if ended.is_set() else "ended"))
     return ended.is_set()
+
+
+def _reload(driver: Driver, log: Log) -> None:
+    """Read the files of passwords and rules again; if one is bad, the old ones hold."""
+    try:
+        driver.guard.reload()
+    except ConfigError as error:
+        log(Line(f"{error}; the old ones hold", "access.refused", "error"))
+        return
+    driver.admit()
+    log(Line("the files of passwords and rules were read again", "access.reloaded"))
 
 
 class _Leash(asyncio.Protocol):

@@ -338,3 +338,15 @@ def test_what_is_no_url(reknit: Callable[..., Any], url: str) -> None:
     assert said.code == 2
     assert "mqtt(s)://" in said.err
     assert "secret" not in said.err
+
+
+@pytest.mark.parametrize("verb", ["pub", "sub", "rr"])
+def test_no_letter_is_missing_but_those_that_the_guide_names(reknit: Callable[..., Any], verb: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "from-mosquitto.md").read_text()
+    missing = set(re.findall(r"`(-[\w-]+)`", page.split("- Not there: ")[1].split("\n")[0]))
+    told = subprocess.run([f"mosquitto_{verb}", "--help"], capture_output=True, text=True, timeout=LIMIT_S).stdout
+    theirs = set(re.findall(r"^ (--?[\w-]+) :", told, re.MULTILINE))
+    ours = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", reknit(verb, "--help").out))
+    assert len(theirs) > 35
+    assert theirs - ours <= missing
+    assert not missing & ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import subprocess
@@ -62,3 +63,32 @@ def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatc
     monkeypatch.setenv("REKNIT__BROKER__NAME", "of-the-environment")
     assert name() == "of-the-environment"
     assert name("--name", "of-the-flag") == "of-the-flag"
+
+
+def test_a_network_takes_the_environment_and_hands_it_to_its_brokers_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_up: Callable[..., Any]
+) -> None:
+    """A flag of `up` wins; what the brokers inherit in their own environment does not come over what they are told."""
+    monkeypatch.setenv("REKNIT__NETWORK__BROKERS", "7")
+    monkeypatch.setenv("REKNIT__MQTT__RECEIVE_MAXIMUM", "33")
+    monkeypatch.setenv("REKNIT__NETWORK__SHAPE", "star")
+    network = start_up("--shape", "line", directory=tmp_path)
+    network.until_ready()
+    state = network.state
+    assert len(state["brokers"]) == 3
+    assert sorted(map(sorted, state["links"])) == [["b1", "b2"], ["b2", "b3"]]
+
+    async def receive_maximum() -> int:
+        import aiomqtt
+
+        found: list[int] = []
+
+        class Curious(aiomqtt.Client):
+            def _on_connect(self, client: Any, userdata: Any, flags: Any, reason: Any, properties: Any = None) -> None:
+                found.append(properties.ReceiveMaximum)
+                super()._on_connect(client, userdata, flags, reason, properties)
+
+        async with Curious("127.0.0.1", network.base_port, protocol=aiomqtt.ProtocolVersion.V5):
+            return found[0]
+
+    assert asyncio.run(receive_maximum()) == 33

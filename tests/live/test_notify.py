@@ -43,17 +43,20 @@ def test_a_broker_tells_and_reads_its_rules_again(tmp_path: Path, monkeypatch: p
         process = subprocess.Popen(
             [sys.executable, "-m", "reknit", "broker", *words], stderr=subprocess.PIPE, text=True
         )
-        assert process.stderr is not None
-        assert sock.recv(200).decode() == f"READY=1\nSTATUS=mqtt at 127.0.0.1:{mqtt}"
-        process.send_signal(signal.SIGHUP)
-        events = [json.loads(process.stderr.readline())["event"] for _ in range(3)]
-        assert "access.reloaded" in events
-        rules.write_text("[[rule]]\nsubscribe = 3\n")
-        process.send_signal(signal.SIGHUP)
-        bad = json.loads(process.stderr.readline())
-        assert (bad["event"], bad["level"]) == ("access.refused", "error")
-        assert bad["message"].endswith("; the old ones hold")
-        process.terminate()
-        assert sock.recv(200) == b"STOPPING=1"
+        try:
+            assert process.stderr is not None
+            assert sock.recv(200).decode() == f"READY=1\nSTATUS=mqtt at 127.0.0.1:{mqtt}"
+            process.send_signal(signal.SIGHUP)
+            events = [json.loads(process.stderr.readline())["event"] for _ in range(3)]
+            assert "access.reloaded" in events
+            rules.write_text("[[rule]]\nsubscribe = 3\n")
+            process.send_signal(signal.SIGHUP)
+            bad = json.loads(process.stderr.readline())
+            assert (bad["event"], bad["level"]) == ("access.refused", "error")
+            assert bad["message"].endswith("; the old ones hold")
+            process.terminate()
+            assert sock.recv(200) == b"STOPPING=1"
+        finally:
+            process.terminate()
         process.communicate(timeout=30)
         assert process.returncode == 0

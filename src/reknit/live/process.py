@@ -119,9 +119,10 @@ async def _until_told(plan: BrokerPlan) -> bool:
 
 async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:
     async with broker_running(plan, log) as running:
+        # Before anybody hears that it is up: without a handler this signal would end it.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, running.driver, log)
         # It serves; its neighbours may need it before it can be what /readyz calls ready.
         notify("READY=1", f"STATUS=mqtt at {running.mqtt}")
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, running.driver, log)
         ended = running.driver.moves.ended
         waits = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

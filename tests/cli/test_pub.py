@@ -77,8 +77,8 @@ def test_a_mosquitto_client_is_heard_as_well(network: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        (["-t", "x"], 2, "give a message with -m, or -l"),
-        (["-t", "x", "-m", "x", "-l"], 2, "give a message with -m, or -l"),
+        (["-t", "x"], 2, "give a message with -m, -f FILE, -s (the input) or -n"),
+        (["-t", "x", "-m", "x", "-l"], 2, "give a message with -m, -f FILE, -s (the input) or -n"),
         (["-t", "x", "-m", "x", "-a", "n"], 2, "--attribute: 'n' is no NAME=VALUE"),
         (["-t", "x", "-m", "x", "-a", f"n={2**63}"], 2, "does not fit into 64 bits"),
         (["-t", "x/#", "-m", "x"], 2, "the wildcard '#' is for filters only"),

@@ -19,6 +19,7 @@ from reknit.live import config
 from reknit.live.admin import PATHS
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
 from reknit.live.guard import AccessSection
+from reknit.live.log import LogSection
 from reknit.live.tls import TlsSection
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Any] = {
     "[trace]": config.TraceSection,
     "[store]": config.StoreSection,
     "[bounds]": config.Bounds,
+    "[log]": LogSection,
 }
 
 

@@ -47,6 +47,9 @@ class FakeBroker:
 class FakeDoor:
     """Every byte is a command; a delivery is a byte to connection 1."""
 
+    sys_interval_s = 0.0
+    queued = 0
+    news: list[object] = field(default_factory=list)
     pending: dict[int, bytes] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     closing: bool = False

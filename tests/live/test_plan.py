@@ -6,6 +6,7 @@ import random
 import socket
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from reknit.core.overlay.shapes import names, shape_edges
 from reknit.live.address import Address
 from reknit.live.config import BrokerSection, NetworkFile, NetworkSection, Settings, StoreSection, parse_settings
 from reknit.live.errors import PortTaken
+from reknit.live.log import LogSection
 from reknit.live.plan import PlannedBroker, broker_command, dialler, neighbours_of, plan_network, settings_of
 
 
@@ -57,7 +59,17 @@ def test_the_command_of_a_broker_says_all_that_it_needs() -> None:
     assert "--mqtt 127.0.0.1:5000 --listen 127.0.0.1:6000 --admin 127.0.0.1:7000" in text
     assert "--link b1=127.0.0.1:6001 --expect b3" in text
     assert "--state /tmp/b2.json" in text
-    assert parse_settings(command[command.index("--settings") + 1]) == settings
+    told = parse_settings(command[command.index("--settings") + 1])
+    # Their lines are passed on to people, who hear of links, and not of each client, unless they have said otherwise.
+    assert told.log == LogSection("human", "notice")
+    assert msgspec.structs.replace(told, log=settings.log) == settings
+
+
+def test_what_is_said_of_the_log_holds_for_brokers_of_a_network() -> None:
+    wanted = LogSection("json", "debug")
+    broker = PlannedBroker("b1", *(Address("127.0.0.1", port) for port in (1, 2, 3)))
+    command = broker_command(broker, {}, Settings(log=wanted), Path("/tmp/b1.json"))
+    assert parse_settings(command[command.index("--settings") + 1]).log == wanted
 
 
 def test_links_that_were_checked_as_a_whole_are_not_searched_for_cycles() -> None:

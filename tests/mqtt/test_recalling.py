@@ -99,7 +99,7 @@ def test_a_session_that_is_over_by_now_ends_with_its_will_and_leaves_nothing(kee
     session.wait(message(1))
     store = written(keeper, session)
     fresh = Keeper(OPTIONS, EPOCH)
-    door, recalled = Door(OPTIONS, Random(1), EPOCH, fresh), Recalled(fresh)
+    door, recalled = Door(OPTIONS, Random(1), EPOCH, keeper=fresh), Recalled(fresh)
     for entry in store.load():
         recalled.take(*entry)
     commands = door.recall(recalled.sessions(200.0), 200.0)
@@ -118,7 +118,7 @@ def test_a_will_that_is_due_at_the_start_is_published_and_the_session_goes_on(ke
     session.resume(here)
     store = written(keeper, session)
     fresh = Keeper(OPTIONS, EPOCH)
-    door, recalled = Door(OPTIONS, Random(1), EPOCH, fresh), Recalled(fresh)
+    door, recalled = Door(OPTIONS, Random(1), EPOCH, keeper=fresh), Recalled(fresh)
     for entry in store.load():
         recalled.take(*entry)
     assert door.recall(recalled.sessions(200.0), 200.0) == []

@@ -6,13 +6,19 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-__all__ = ["AdminFlag", "DryRunFlag", "JsonFlag", "VerifyFlag"]
+__all__ = ["AdminFlag", "DryRunFlag", "JsonFlag", "LogFormatFlag", "LogLevelFlag", "VerifyFlag"]
 
 AdminFlag: TypeAlias = Annotated[
     list[str], typer.Option("--admin", metavar="URL", help="An operators' door; give one for each broker.")
 ]
 DryRunFlag: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Say whom it touches and what it takes; change nothing.")
+]
+LogFormatFlag: TypeAlias = Annotated[
+    str | None, typer.Option("--log-format", metavar="auto|human|json", help="auto: for people on a terminal.")
+]
+LogLevelFlag: TypeAlias = Annotated[
+    str | None, typer.Option("--log-level", metavar="debug|info|notice|warning|error", help="From which on.")
 ]
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
 VerifyFlag: TypeAlias = Annotated[

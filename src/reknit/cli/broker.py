@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, VerifyFlag
+from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, LogFormatFlag, LogLevelFlag, VerifyFlag
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def broker(
     new: Annotated[
         bool, typer.Option("--new", help="It has never been linked before: its first link needs no search.")
     ] = False,
+    log_format: LogFormatFlag = None,
+    log_level: LogLevelFlag = None,
     settings: Annotated[str, typer.Option(hidden=True)] = "",
     until_stdin_closes: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
@@ -60,11 +63,12 @@ def broker(
     import msgspec
 
     from reknit.live.address import parse_address
-    from reknit.live.config import BrokerFile, check_name, read_broker_file
+    from reknit.live.config import check_name, read_broker_file
     from reknit.live.network import EXIT_DRAINED
     from reknit.live.process import DOORS, BrokerPlan, run_broker
 
-    file = read_broker_file(config) if config else BrokerFile()
+    # Whoever gives the settings has looked at the environment already.
+    file = read_broker_file(config, {} if settings else os.environ)
     given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin, "state": str(state) if state else ""}
     given |= {"mqtts": mqtts, "ws": ws, "wss": wss}
     section = msgspec.structs.replace(file.broker, **{key: value for key, value in given.items() if value})
@@ -76,12 +80,11 @@ def broker(
         admin=parse_address(section.admin, "--admin") if section.admin else None,
         doors={key: parse_address(at, f"--{key}") for key in DOORS if (at := getattr(section, key))},
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
-        settings=_settings(file, settings, trace, store),
+        settings=_settings(file, settings, trace, store, log_format, log_level),
         state=Path(section.state) if section.state else None,
         new=new,
         until_stdin_closes=until_stdin_closes,
     )
-    _log_to_stderr()
     if run_broker(plan) and until_stdin_closes:
         raise typer.Exit(EXIT_DRAINED)
 
@@ -196,18 +199,12 @@ def _neighbours(own: str, neighbours: dict[str, str]) -> dict[str, str]:
     return neighbours
 
 
-def _settings(file: BrokerFile, text: str, trace: str, store: str) -> Settings:
+def _settings(file: BrokerFile, text: str, trace: str, store: str, form: str | None, level: str | None) -> Settings:
     import msgspec
 
-    from reknit.live.config import StoreSection, TraceSection, parse_settings, with_standby
+    from reknit.live.config import StoreSection, TraceSection, parse_settings, with_log, with_standby
 
     own = msgspec.structs.replace(file.settings, options=with_standby(file.options, file.standby))
-    chosen = parse_settings(text) if text else own
+    chosen = with_log(parse_settings(text) if text else own, form, level)
     chosen = msgspec.structs.replace(chosen, store=StoreSection(path=store)) if store else chosen
     return msgspec.structs.replace(chosen, trace=TraceSection(directory=trace)) if trace else chosen
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

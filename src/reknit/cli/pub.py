@@ -2,100 +2,100 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reknit.cli._address import mqtt_address
-from reknit.cli._problem import BadInput, Failed
+from reknit.cli._mosquitto.link import Link, taking_link
+from reknit.cli._mosquitto.message import Source, lines_of_input
+from reknit.cli._mosquitto.properties import Command
+from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
+    from reknit.client import Client
+    from reknit.client.properties import Pairs
     from reknit.model.event import Attributes
 
 __all__ = ["pub", "read_attribute", "register"]
 
-LINES_MAX = 100
-"""Lines that have been read and wait to be published."""
-
 
 def register(app: typer.Typer) -> None:
-    app.command("pub")(pub)
+    app.command("pub", cls=Command)(taking_link(pub))
 
 
 def pub(
-    topic: Annotated[str, typer.Option("-t", "--topic", help="The event's topic.")],
+    *,
+    topic: Annotated[str, typer.Option("-t", "--topic", help="The event's topic.")] = "",
     message: Annotated[str | None, typer.Option("-m", "--message", help="The payload.")] = None,
-    lines: Annotated[bool, typer.Option("-l", "--lines", help="One event for each line of the input.")] = False,
+    file: Annotated[Path | None, typer.Option("-f", "--file", metavar="FILE", help="The payload is in there.")] = None,
+    stdin: Annotated[bool, typer.Option("-s", "--stdin-file", help="The payload is the whole input.")] = False,
+    null: Annotated[bool, typer.Option("-n", "--null-message", help="No payload.")] = False,
+    lines: Annotated[bool, typer.Option("-l", "--lines", "--stdin-line", help="An event for each line.")] = False,
     attribute: Annotated[
         list[str],
         typer.Option(
             "-a", "--attribute", metavar="NAME=VALUE", help="A JSON value, else text; force text with -a 'n=\"3\"'."
         ),
     ] = [],  # noqa: B006
-    host: Annotated[str | None, typer.Option("-h", "--host", help="The broker's host.")] = None,
-    port: Annotated[int | None, typer.Option("-p", "--port", help="The broker's MQTT port.")] = None,
-    broker: Annotated[str, typer.Option(metavar="NAME", help="A broker of the network that runs here.")] = "",
-    qos: Annotated[int, typer.Option("-q", "--qos", min=0, max=1, help="0 or 1.")] = 0,
-    client_id: Annotated[str, typer.Option("-i", "--id", help="The client's identifier.")] = "",
+    qos: Annotated[int, typer.Option("-q", "--qos", min=0, max=2, help="0, 1 or 2.")] = 0,
+    retain: Annotated[bool, typer.Option("-r", "--retain", help="Keep it for later subscribers.")] = False,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="So many times.")] = 1,
+    repeat_delay: Annotated[float, typer.Option("--repeat-delay", min=0, metavar="SECONDS", help="Between them.")] = 0,
+    max_inflight: Annotated[int, typer.Option("-M", "--max-inflight", min=1, max=65535, help="At QoS 1 and 2.")] = 20,
+    link: Link,
 ) -> None:
-    """Publish one event, or one for each line of the input.
+    """Publish one event, or one for each line of the input. The letters are those of mosquitto_pub.
 
     Example: reknit pub --broker b1 -t city/berlin/traffic -m jam -a severity=4 -a region=eu
     """
     import asyncio
 
-    from reknit.client import ClientError, Refused
-
-    if (message is None) is not lines:
-        raise BadInput("pub: give a message with -m, or -l to take lines from the input")
+    source = Source(message, file, stdin, null, lines)
+    source.check("pub")
+    chosen = topic or link.topic
+    if not chosen:
+        raise BadInput("pub: give a topic with -t, or in the URL of -L")
     attributes = dict(read_attribute(text) for text in attribute)
-    where = mqtt_address(host, port, broker)
-    try:
-        asyncio.run(_publish(where, client_id, topic, message, attributes, qos))
-    except Refused as error:
-        raise BadInput(f"pub: refused: {error}") from None
-    except ValueError as error:  # found before anything was sent
-        raise BadInput(f"pub: {error}") from None
-    except ClientError as error:
-        raise Failed(str(error)) from None
+    how = _How(chosen, attributes, qos, retain, link.properties("publish"))
+    client = link.client(max_inflight)
+    asyncio.run(_publish(client, source, how, repeat, repeat_delay))
 
 
-async def _publish(
-    where: tuple[str, int], client_id: str, topic: str, message: str | None, attributes: Attributes, qos: int
-) -> None:
-    from reknit.client import connect
+class _How:
+    """All of a publication but its payload."""
 
-    async with connect(*where, client_id=client_id) as client:
-        if message is not None:
-            await client.publish(topic, message, attributes=attributes, qos=qos)
-            return
-        async for line in _lines():
-            await client.publish(topic, line, attributes=attributes, qos=qos)
+    def __init__(self, topic: str, attributes: Attributes, qos: int, retain: bool, properties: Pairs) -> None:
+        self._topic = topic
+        self._attributes = attributes
+        self._qos = qos
+        self._retain = retain
+        self._properties = properties
+
+    async def send(self, client: Client, payload: bytes | str) -> None:
+        await client.publish(
+            self._topic,
+            payload,
+            attributes=self._attributes,
+            qos=self._qos,
+            retain=self._retain,
+            properties=self._properties,
+        )
 
 
-async def _lines() -> AsyncIterator[str]:
-    """The lines of the input. Read by a thread, so that the connection stays alive however long a line takes.
-
-    The thread is a daemon: at the end nobody waits for a line that does not come.
-    """
+async def _publish(client: Client, source: Source, how: _How, repeat: int, delay_s: float) -> None:
     import asyncio
-    import threading
 
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[str] = asyncio.Queue(LINES_MAX)
-
-    def read() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended before the input
-            for line in iter(sys.stdin.readline, ""):
-                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
-            asyncio.run_coroutine_threadsafe(lines.put(""), loop).result()
-
-    threading.Thread(target=read, name="input", daemon=True).start()
-    while line := await lines.get():
-        yield line.removesuffix("\n")
+    payload = b"" if source.lines else source.payload()
+    async with client:
+        if source.lines:
+            async for line in lines_of_input():
+                await how.send(client, line)
+            return
+        for number in range(repeat):
+            if number:
+                await asyncio.sleep(delay_s)
+            await how.send(client, payload)
 
 
 def read_attribute(text: str) -> tuple[str, str | int | float | bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,10 +62,10 @@ def _with_flags(
     import msgspec
 
     from reknit.live.address import PORT_MAX
-    from reknit.live.config import NetworkFile, convert_network, network_edges, read_network_file
+    from reknit.live.config import convert_network, network_edges, read_network_file
     from reknit.live.errors import ConfigError
 
-    file = read_network_file(path) if path else NetworkFile()
+    file = read_network_file(path, os.environ)
     if file.broker and wanted:
         raise BadInput(f"--{next(iter(wanted)).replace('_', '-')}: the file lists its brokers under [[broker]]")
     document = msgspec.to_builtins(file)

@@ -23,6 +23,7 @@ from reknit.client.errors import (
 )
 from reknit.client.event import Event
 from reknit.client.subscription import Subscription
+from reknit.client.terms import Terms, Will
 
 __all__ = [
     "BadAttribute",
@@ -39,5 +40,7 @@ __all__ = [
     "NotAnswered",
     "Refused",
     "Subscription",
+    "Terms",
+    "Will",
     "connect",
 ]

@@ -22,8 +22,6 @@ from reknit.client.subscription import Groups
 
 __all__ = ["FAILURE_CODE_MIN", "Granted", "Moved", "Mqtt"]
 
-IN_FLIGHT_MAX = 20
-"""Publications at QoS 1 on their way at once, where the broker takes as many; others wait here."""
 FAILURE_CODE_MIN = 0x80
 
 
@@ -40,9 +38,10 @@ class Moved(Exception):
 
 
 class Mqtt(aiomqtt.Client):
-    def __init__(self, groups: Groups, **settings: Any) -> None:
+    def __init__(self, groups: Groups, in_flight_max: int, **settings: Any) -> None:
         super().__init__(**settings)
         self._groups = groups
+        self._in_flight_max = in_flight_max
         self._received: dict[int, None] = {}  # packet identifiers at QoS 1, of this session
         self.elsewhere: Place | None = None
         """Where the broker has sent us."""
@@ -55,9 +54,9 @@ class Mqtt(aiomqtt.Client):
         self.last_words = ""
         """What the broker said when it ended the connection."""
 
-    async def send(self, topic: str, payload: bytes, qos: int, properties: Properties | None) -> str:
+    async def send(self, topic: str, payload: bytes, qos: int, retain: bool, properties: Properties | None) -> str:
         """Publish, and wait until it is written or acknowledged; why the broker refused it, empty if it did not."""
-        info = self._client.publish(topic, payload, qos, False, properties)
+        info = self._client.publish(topic, payload, qos, retain, properties)
         if info.rc != MQTT_ERR_SUCCESS:
             raise aiomqtt.MqttCodeError(info.rc, "could not publish")
         if info.is_published():
@@ -99,7 +98,9 @@ class Mqtt(aiomqtt.Client):
     def _on_connect(self, client: Any, userdata: Any, flags: Any, reason_code: Any, properties: Any = None) -> None:
         self.packet_bytes_max = getattr(properties, "MaximumPacketSize", 0)
         # The public setter is for the time before the connection, when the broker's limit is not known yet.
-        client._max_inflight_messages = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
+        client._max_inflight_messages = min(
+            self._in_flight_max, getattr(properties, "ReceiveMaximum", self._in_flight_max)
+        )
         self.elsewhere = referred(reason_code, properties)
         self.session_present = bool(getattr(flags, "session_present", False))
         if not self.session_present:
@@ -143,7 +144,7 @@ class Mqtt(aiomqtt.Client):
         super()._on_subscribe(client, userdata, mid, Granted(reason_codes, _reason_string(properties)), properties)
 
     def _on_message(self, client: Any, userdata: Any, message: MQTTMessage) -> None:
-        if message.qos and self._is_repeated(message):
+        if message.qos == 1 and self._is_repeated(message):  # of QoS 2 the library takes care
             return
         self._groups.dispatch(message)
 

@@ -13,10 +13,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
-from typing import Self
+from typing import Self, TypeVar
 
 import aiomqtt
-from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -33,7 +32,9 @@ from reknit.client.errors import (
 )
 from reknit.client.event import publish_properties
 from reknit.client.moving import Place
-from reknit.client.subscription import Group, Groups, Subscription
+from reknit.client.properties import USER, Pairs, to_paho
+from reknit.client.subscription import Everything, Group, Groups, Subscription
+from reknit.client.terms import Terms
 from reknit.model.event import SELECTOR_PROPERTY, Scalar
 from reknit.model.topic import check_topic
 
@@ -46,6 +47,8 @@ FOLLOW_S_MAX = 10.0
 """How long a broker that the client was sent to may be busy or away."""
 FOLLOW_WAIT_S = 0.1
 
+_Wanted = TypeVar("_Wanted", bound=Subscription)
+
 _LOGGER = logging.getLogger("reknit.client")
 _LOGGER.addHandler(logging.NullHandler())  # what matters is raised; nothing is printed unless the program asks for it
 
@@ -57,28 +60,32 @@ def connect(
     client_id: str = "",
     keepalive_s: int = 60,
     json_attributes: bool = False,
+    terms: Terms | None = None,
 ) -> Client:
-    """A client that is connected inside ``async with``.
+    """A client that is connected inside ``async with``. ``terms``: who it is, TLS, a will, a session that stays.
 
     ``json_attributes`` says that the brokers read attributes from JSON payloads; it matters only for subscriptions
     with different selectors on one topic filter.
     """
-    return Client(host, port, client_id, keepalive_s, json_attributes)
+    return Client(host, port, client_id, keepalive_s, json_attributes, terms or Terms())
 
 
 class Client:
     """One connection to one broker. Make it with ``connect``."""
 
-    def __init__(self, host: str, port: int, client_id: str, keepalive_s: int, json_attributes: bool) -> None:
+    def __init__(
+        self, host: str, port: int, client_id: str, keepalive_s: int, json_attributes: bool, terms: Terms
+    ) -> None:
         self._where = f"{host}:{port}"
+        self._terms = terms
         self._settings = {
             "hostname": host,
             "port": port,
             "identifier": client_id or None,
             "keepalive": keepalive_s,
-            "protocol": aiomqtt.ProtocolVersion.V5,
             "timeout": ANSWER_S_MAX,
             "logger": _LOGGER,
+            **terms.settings(),
         }
         self._groups = Groups(json_attributes)
         self._changing = asyncio.Lock()
@@ -89,7 +96,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         self._ended = ""
-        self._mqtt = Mqtt(self._groups, **self._settings)
+        self._mqtt = Mqtt(self._groups, self._terms.in_flight_max, **self._settings)
         try:
             await self._connect()
         except (aiomqtt.MqttError, OSError, ValueError) as error:
@@ -141,24 +148,28 @@ class Client:
         *,
         attributes: Mapping[str, Scalar] | None = None,
         qos: int = 0,
+        retain: bool = False,
         content_type: str = "",
+        properties: Pairs = (),
         **values: Scalar,
     ) -> None:
         """Publish one event. Attributes are keyword arguments, or a map where a name is taken or is no identifier.
 
-        At QoS 1 it returns once the broker has taken the event over; ``Refused`` says why it has not. At QoS 0 nobody
-        answers.
+        At QoS 1 and 2 it returns once the broker has taken the event over; ``Refused`` says why it has not. At QoS 0
+        nobody answers. ``properties``: more of MQTT's own, such as ``response-topic``.
         """
         if both := sorted(set(attributes or ()) & set(values)):
             raise BadAttribute(f"attribute {both[0]!r} is given twice")
         check_topic(topic)
         _check_qos(qos)
-        properties = publish_properties({**(attributes or {}), **values}, content_type)
+        sent = publish_properties({**(attributes or {}), **values}, content_type, properties)
+        if sent is not None and not self._terms.modern:
+            raise BadRequest(f"MQTT {self._terms.version} has no attributes and no properties; use 5")
         data = _payload(payload)
-        self._check_size(topic, data, qos, properties)
+        self._check_size(topic, data, qos, sent)
         await self._be_here()
         try:
-            refusal = await self._mqtt.send(topic, data, qos, properties)
+            refusal = await self._mqtt.send(topic, data, qos, retain, sent)
         except aiomqtt.MqttError as error:
             raise Disconnected(self._ended or f"{self._where}: {error}") from None
         except TimeoutError:
@@ -177,7 +188,7 @@ class Client:
         limit = self._mqtt.packet_bytes_max
         if not limit:
             return
-        body = 2 + len(topic.encode()) + 2 * qos + len(payload)
+        body = 2 + len(topic.encode()) + 2 * bool(qos) + len(payload)
         body += 1 if properties is None else len(properties.pack())  # type: ignore[no-untyped-call]
         size = 1 + max(1, -(-body.bit_length() // 7)) + body
         if size > limit:
@@ -190,12 +201,42 @@ class Client:
         """
         if not topics:
             raise BadRequest("subscribe: name at least one topic filter")
-        _check_qos(qos)
-        for topic in topics:
-            _check(topic, where)
-        return Subscription(self, topics, where, qos)
+        return self._checked(Subscription(self, topics, where, qos))
+
+    def everything(self, *topics: str, where: str = "", qos: int = 0, properties: Pairs = ()) -> Everything:
+        """All that comes for this client from its connection on, whatever it was subscribed to before.
+
+        For a session that is older than the connection, and is to stay as it is: nothing is ever unsubscribed. Make it
+        before connecting, so that nothing is missed; inside ``async with`` the broker has ``topics`` as well.
+        """
+        return self._checked(Everything(self, topics, where, qos, properties))
+
+    def _checked(self, subscription: _Wanted) -> _Wanted:
+        _check_qos(subscription.qos)
+        if not self._terms.modern and (subscription.where or subscription.properties):
+            raise BadRequest(f"MQTT {self._terms.version} has no selectors and no properties; use 5")
+        for topic in subscription.topics:
+            _check(topic, subscription.where)
+        return subscription
+
+    async def unsubscribe(self, topic: str, properties: Pairs = ()) -> None:
+        """End a subscription of the session that is older than this connection."""
+        await self._be_here()
+        try:
+            await self._mqtt.unsubscribe(topic, properties=to_paho("unsubscribe", properties))
+        except aiomqtt.MqttError as error:
+            raise Disconnected(self._ended or f"{self._where}: {error}") from None
+
+    @property
+    def identifier(self) -> str:
+        """The client identifier, also where the broker has chosen it."""
+        return self._mqtt.identifier
 
     # --- for subscriptions
+
+    def take_everything(self, taker: Subscription) -> None:
+        """From now on all messages are for this one."""
+        self._groups.taker = taker
 
     async def join(self, subscription: Subscription) -> None:
         """Ask the broker for what this subscription wants, beside the others; ``Refused`` if it will not."""
@@ -256,14 +297,17 @@ class Client:
                 continue
 
     async def _ask_once(self, group: Group) -> None:
-        properties = Properties(PacketTypes.SUBSCRIBE)  # type: ignore[no-untyped-call]
-        properties.SubscriptionIdentifier = group.identifier
-        if group.where:
-            properties.UserProperty = [(SELECTOR_PROPERTY, group.where)]
         try:
-            answer = await self._mqtt.subscribe(
-                group.topic, options=SubscribeOptions(qos=group.qos), properties=properties
-            )
+            if self._terms.modern:
+                selector = ((USER, (SELECTOR_PROPERTY, group.where)),) if group.where else ()
+                # Whoever takes everything need not tell subscriptions apart, and may have a number of its own for them.
+                own = () if self._groups.taker is not None else (("subscription-identifier", group.identifier),)
+                pairs = (*own, *selector, *group.properties)
+                answer = await self._mqtt.subscribe(
+                    group.topic, options=SubscribeOptions(qos=group.qos), properties=to_paho("subscribe", pairs)
+                )
+            else:
+                answer = await self._mqtt.subscribe(group.topic, group.qos)
         except ValueError as error:
             raise BadRequest(f"{group.topic}: {error}") from None
         except aiomqtt.MqttError as error:
@@ -326,8 +370,8 @@ def _check(topic: str, where: str) -> None:
 
 
 def _check_qos(qos: int) -> None:
-    if qos not in (0, 1):
-        raise BadRequest(f"QoS is 0 or 1, not {qos!r}")
+    if qos not in (0, 1, 2):
+        raise BadRequest(f"QoS is 0, 1 or 2, not {qos!r}")
 
 
 def _payload(payload: bytes | str) -> bytes:

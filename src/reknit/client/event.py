@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paho.mqtt.client import MQTTMessage
-from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from reknit.client.errors import BadRequest
+from reknit.client.properties import USER, Pairs, from_paho, to_paho
 from reknit.model.event import Attributes, BadAttribute, Scalar, check_attributes, from_properties, to_properties
 from reknit.model.event import Event as ModelEvent
 
@@ -32,9 +32,14 @@ class Event:
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     qos: int = 0
     content_type: str = ""
+    retain: bool = False
+    """Whether it was kept for later subscribers, and is not new."""
+    packet_id: int = field(default=0, compare=False)
+    properties: Pairs = field(default=(), compare=False)
+    """All that came with it, as MQTT names it; attributes are among the user properties."""
 
 
-def publish_properties(attributes: Mapping[str, Scalar], content_type: str) -> Properties | None:
+def publish_properties(attributes: Mapping[str, Scalar], content_type: str, more: Pairs = ()) -> Properties | None:
     """The properties of a PUBLISH, if it needs any. ``BadAttribute`` if a value cannot be an attribute."""
     pairs = to_properties(check_attributes(attributes))
     for name, value in pairs:
@@ -42,14 +47,8 @@ def publish_properties(attributes: Mapping[str, Scalar], content_type: str) -> P
             raise BadAttribute(f"attribute {name[:80]!r} {fault}")
     if fault := _text_fault(content_type):
         raise BadRequest(f"the content type {fault}")
-    if not pairs and not content_type:
-        return None
-    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-    if pairs:
-        properties.UserProperty = pairs
-    if content_type:
-        properties.ContentType = content_type
-    return properties
+    content: Pairs = (("content-type", content_type),) if content_type else ()
+    return to_paho("publish", (*content, *((USER, pair) for pair in pairs), *more))
 
 
 def _text_fault(text: str) -> str:
@@ -67,7 +66,16 @@ def from_message(message: MQTTMessage) -> Event:
     typed, rest = from_properties(_pairs(message))
     attributes: Attributes = {**dict(rest), **typed}
     content_type = str(getattr(message.properties, "ContentType", ""))
-    return Event(message.topic, bytes(message.payload), attributes, message.qos, content_type)
+    return Event(
+        message.topic,
+        bytes(message.payload),
+        attributes,
+        message.qos,
+        content_type,
+        message.retain,
+        message.mid,
+        from_paho(message.properties) if message.properties is not None else (),
+    )
 
 
 def to_model(message: MQTTMessage) -> ModelEvent:

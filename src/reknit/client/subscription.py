@@ -19,11 +19,12 @@ from paho.mqtt.client import MQTTMessage
 
 from reknit.client.errors import FellBehind
 from reknit.client.event import Event, from_message, subscription_ids, to_model
+from reknit.client.properties import Pairs
 
 if TYPE_CHECKING:
     from reknit.client.connection import Client
 
-__all__ = ["QUEUE_EVENTS_MAX", "Group", "Groups", "Subscription"]
+__all__ = ["QUEUE_EVENTS_MAX", "Everything", "Group", "Groups", "Subscription"]
 
 QUEUE_EVENTS_MAX = 100_000
 """Events that wait for one subscription's loop; beyond it that loop gets ``FellBehind``."""
@@ -32,10 +33,11 @@ QUEUE_EVENTS_MAX = 100_000
 class Subscription:
     """``async with client.subscribe(...) as events: async for event in events: ...``."""
 
-    def __init__(self, client: Client, topics: tuple[str, ...], where: str, qos: int) -> None:
+    def __init__(self, client: Client, topics: tuple[str, ...], where: str, qos: int, properties: Pairs = ()) -> None:
         self.topics = topics
         self.where = where
         self.qos = qos
+        self.properties = properties
         self._client = client
         self._events: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
@@ -84,6 +86,18 @@ class Subscription:
             self._waiter.set_result(None)
 
 
+class Everything(Subscription):
+    """Takes all that comes for the client, and leaves behind what it has subscribed to. See ``Client.everything``."""
+
+    def __init__(self, client: Client, topics: tuple[str, ...], where: str, qos: int, properties: Pairs = ()) -> None:
+        super().__init__(client, topics, where, qos, properties)
+        client.take_everything(self)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closed = True
+        self._wake()
+
+
 @dataclass(slots=True)
 class Group:
     """The subscriptions of one topic filter; ``identifier`` is theirs together."""
@@ -105,6 +119,11 @@ class Group:
         return max(member.qos for member in self.members)
 
     @property
+    def properties(self) -> Pairs:
+        """Those that members want beside their selectors."""
+        return tuple(dict.fromkeys(pair for member in self.members for pair in member.properties))
+
+    @property
     def mixed(self) -> bool:
         """Whether an event for the group may not be for each member."""
         return len({member.where for member in self.members}) > 1
@@ -118,11 +137,14 @@ class Groups:
         self._by_topic: dict[str, Group] = {}
         self._by_id: dict[int, Group] = {}
         self._last_id = 0
+        self.taker: Subscription | None = None
+        """Whoever gets all, whatever the filters."""
 
     @property
     def members(self) -> list[Subscription]:
         """Every subscription, once."""
-        return list(dict.fromkeys(member for group in self._by_topic.values() for member in group.members))
+        own = [self.taker] if self.taker is not None else []
+        return list(dict.fromkeys([*own, *(member for group in self.all for member in group.members)]))
 
     @property
     def all(self) -> list[Group]:
@@ -141,6 +163,9 @@ class Groups:
 
     def dispatch(self, message: MQTTMessage) -> None:
         """Hand the event to each subscription that wants it, once, however many of its filters match."""
+        if self.taker is not None:
+            self.taker.put(from_message(message))
+            return
         wanted: dict[Subscription, None] = {}
         for group in self._groups_for(message):
             mixed = group.mixed

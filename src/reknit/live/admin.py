@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.metadata
 import socket
 from collections.abc import Awaitable, Iterator
 from typing import Annotated, Any, TypeAlias
@@ -17,7 +18,6 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from reknit.core.io import Drain, Replace, Reply, StopDrain
@@ -25,12 +25,14 @@ from reknit.core.view import changes
 from reknit.live import look
 from reknit.live.address import parse_address
 from reknit.live.config import check_name
-from reknit.live.driver import Counters, Driver
+from reknit.live.counters import Counters
+from reknit.live.driver import Driver
 from reknit.live.errors import ConfigError
 from reknit.live.metrics import CONTENT_TYPE, Metrics
+from reknit.live.openapi import Operation, describe, routes
 from reknit.wire.codec import PATH_BROKERS_MAX
 
-__all__ = ["PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
+__all__ = ["OPERATIONS", "PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
 BODY_BYTES_MAX = 64 << 10
 CHANGE_CHARS_MAX = 300
@@ -93,46 +95,73 @@ class Json(Response):
         return msgspec.json.encode(content)
 
 
+_CHANGES = (200, 400, 409, 504)
+
+OPERATIONS = (
+    Operation("GET", "/", "paths", "all that can be asked for here"),
+    Operation("GET", "/healthz", "health", "whether the process lives"),
+    Operation(
+        "GET", "/readyz", "readiness", "200 once it waits for nobody, else 503, for whom, and why", answers=(200, 503)
+    ),
+    Operation(
+        "GET", "/topology", "topology", "who it is, its addresses, its neighbours and what went wrong with them last"
+    ),
+    Operation("GET", "/table", "table", "its routing table and its clients"),
+    Operation("GET", "/counters", "counters", "what it has counted"),
+    Operation("GET", "/metrics", "metrics", "the same for Prometheus", media="text/plain"),
+    Operation("GET", "/openapi.json", "openapi", "all of this, described for machines (OpenAPI)"),
+    Operation(
+        "POST",
+        "/links",
+        "add_link",
+        'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
+        LinkRequest,
+        answers=_CHANGES,
+    ),
+    Operation("DELETE", "/links/{peer}", "remove_link", "leave this neighbour", answers=(200, 409, 504)),
+    Operation("GET", "/changes", "changes", "the changes of the tree that it takes or took part in"),
+    Operation(
+        "POST",
+        "/changes",
+        "change",
+        'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; or: {"kind": "replace", '
+        '"strategy": NAME, "head": [NAME, ...], "tail": [NAME, ...], "address": HOST:PORT}; '
+        "409 and the reason if refused",
+        ChangeRequest,
+        answers=_CHANGES,
+    ),
+    Operation(
+        "POST",
+        "/access",
+        "reload",
+        "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
+        answers=(200, 409),
+    ),
+    Operation("GET", "/drain", "progress", "how far its drain has come"),
+    Operation(
+        "POST",
+        "/drain",
+        "drain",
+        "move its clients to its only neighbour, leave, and end; 202 once it has begun",
+        DrainRequest,
+        needs_body=False,
+        answers=(202, 400, 409),
+    ),
+    Operation(
+        "DELETE",
+        "/drain",
+        "stop_drain",
+        "stop that: it stays, with the sessions that have not moved",
+        answers=(200, 409, 504),
+    ),
+)
+"""All that the door can be asked for; its routes and its description are made of these."""
+
+PATHS = {each.title: each.summary for each in OPERATIONS if each.path != "/"}
+
+
 def admin_app(driver: Driver, about: About) -> Starlette:
-    admin = _Admin(driver, about)
-    return Starlette(
-        routes=[
-            Route("/", admin.paths),
-            Route("/healthz", admin.health),
-            Route("/readyz", admin.readiness),
-            Route("/topology", admin.topology),
-            Route("/table", admin.table),
-            Route("/counters", admin.counters),
-            Route("/metrics", admin.metrics),
-            Route("/links", admin.add_link, methods=["POST"]),
-            Route("/links/{peer}", admin.remove_link, methods=["DELETE"]),
-            Route("/changes", admin.changes, methods=["GET"]),
-            Route("/changes", admin.change, methods=["POST"]),
-            Route("/access", admin.reload, methods=["POST"]),
-            Route("/drain", admin.progress, methods=["GET"]),
-            Route("/drain", admin.drain, methods=["POST"]),
-            Route("/drain", admin.stop_drain, methods=["DELETE"]),
-        ]
-    )
-
-
-PATHS = {
-    "GET /healthz": "whether the process lives",
-    "GET /readyz": "200 once it waits for nobody, else 503, and for whom it waits, or what trouble its store has",
-    "GET /topology": "who it is, its addresses, its neighbours and what went wrong with them last",
-    "GET /table": "its routing table and its clients",
-    "GET /counters": "what it has counted",
-    "GET /metrics": "the same for Prometheus",
-    "POST /links": 'join: {"peer": NAME, "address": HOST:PORT}; 409 and the reason if it is refused',
-    "DELETE /links/NAME": "leave this neighbour",
-    "GET /changes": "the changes of the tree that it takes or took part in",
-    "POST /changes": 'swap its link: {"kind": "swap", "middle": NAME, "goal": NAME}; or: {"kind": "replace", '
-    '"strategy": NAME, "head": [NAME, ...], "tail": [NAME, ...], "address": HOST:PORT}; 409 and the reason if refused',
-    "POST /access": "read the files of passwords and rules again; 409 and the reason, and the old ones hold, if bad",
-    "GET /drain": "how far its drain has come",
-    "POST /drain": "move its clients to its only neighbour, leave, and end; 202 once it has begun",
-    "DELETE /drain": "stop that: it stays, with the sessions that have not moved",
-}
+    return Starlette(routes=routes(OPERATIONS, _Admin(driver, about)))
 
 
 class _Admin:
@@ -152,9 +181,14 @@ class _Admin:
         """Ready once every neighbour's link is up; the listeners were, before this door opened."""
         waiting = self._driver.waiting_for()
         trouble = self._driver.trouble
-        ready = not waiting and not trouble
-        body = {"name": self._about.name, "ready": ready, "waiting_for": waiting, "trouble": trouble}
-        return Json(body, status_code=200 if ready else 503)
+        why = look.waiting(self._driver) if waiting else {}
+        reasons = [f"waiting for {name}" + (f": {why[name]}" if why.get(name) else "") for name in waiting]
+        reasons += [trouble] if trouble else []
+        body = {"name": self._about.name, "ready": not reasons, "waiting_for": waiting, "trouble": trouble}
+        return Json({**body, "reasons": reasons}, status_code=503 if reasons else 200)
+
+    async def openapi(self, request: Request) -> Response:
+        return Json(describe(OPERATIONS, importlib.metadata.version("reknit")))
 
     async def topology(self, request: Request) -> Response:
         about, driver = msgspec.to_builtins(self._about), self._driver

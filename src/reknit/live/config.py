@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -25,8 +25,10 @@ from msgspec import Meta, Struct
 from reknit.core.broker import BrokerOptions
 from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
+from reknit.live.environment import overlay
 from reknit.live.errors import ConfigError
 from reknit.live.guard import AccessSection
+from reknit.live.log import Form, Level, LogSection
 from reknit.live.tls import TlsSection
 from reknit.mqtt.options import DoorOptions
 
@@ -49,11 +51,14 @@ __all__ = [
     "parse_settings",
     "read_broker_file",
     "read_network_file",
+    "read_plain",
     "standby_edges",
+    "with_log",
     "with_standby",
 ]
 
 BROKERS_MAX = 1000
+_LOG_WORDS: dict[str, Any] = {"format": Form, "level": Level}
 FILE_BYTES_MAX = 1 << 20
 
 ShapeName: TypeAlias = Literal["line", "star", "random"]
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
 else:
     # The door's own options, key by key, so that there is one list of them; as a struct, so that others are refused.
     _KINDS = {int: Annotated[int, Meta(ge=0)], float: Annotated[float, Meta(ge=0)], bool: bool, str: str}
+    _KINDS[tuple] = tuple[str, ...]
     MqttSection = msgspec.defstruct(
         "MqttSection",
         [(each.name, _KINDS[type(each.default)], each.default) for each in fields(DoorOptions)],
@@ -77,8 +83,11 @@ else:
 
 
 def door_options(section: MqttSection) -> DoorOptions:
-    """``[mqtt]``, as the door takes it."""
-    return DoorOptions(**msgspec.to_builtins(section))
+    """``[mqtt]``, as the door takes it. ``ConfigError`` where it goes beyond what MQTT has room for."""
+    try:
+        return DoorOptions(**{each.name: getattr(section, each.name) for each in fields(DoorOptions)})
+    except ValueError as error:
+        raise ConfigError(f"mqtt: {error}") from None
 
 
 class TraceSection(Struct, forbid_unknown_fields=True, frozen=True):
@@ -122,6 +131,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     trace: TraceSection = TraceSection()
     store: StoreSection = StoreSection()
     bounds: Bounds = Bounds()
+    log: LogSection = LogSection()
 
     @property
     def settings(self) -> Settings:
@@ -199,18 +209,22 @@ class NetworkFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 _File = TypeVar("_File", bound=Settings)
 
 
-def read_broker_file(path: Path) -> BrokerFile:
-    return _decode(path, BrokerFile)
+_NOTHING: Mapping[str, str] = {}
 
 
-def read_network_file(path: Path) -> NetworkFile:
-    """The file, once it is sure that its links are a forest over brokers that exist."""
-    file = _decode(path, NetworkFile)
+def read_broker_file(path: Path | None, environ: Mapping[str, str] = _NOTHING) -> BrokerFile:
+    """The file, if there is one, with what the environment says over it."""
+    return _decode(path, environ, BrokerFile)
+
+
+def read_network_file(path: Path | None, environ: Mapping[str, str] = _NOTHING) -> NetworkFile:
+    """The same, once it is sure that its links are a forest over brokers that exist."""
+    file = _decode(path, environ, NetworkFile)
     try:
         network_edges(file)
         standby_edges(file)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path}: {error}" if path is not None else str(error)) from None
     return file
 
 
@@ -230,20 +244,30 @@ def convert_network(document: dict[str, Any]) -> NetworkFile:
         raise ConfigError(_explain(str(error), NetworkFile)) from None
 
 
-def _decode(path: Path, kind: type[_File]) -> _File:
+def read_plain(path: Path) -> dict[str, Any]:
+    """What a file says, of whichever kind it is; ``ConfigError`` unless it is TOML."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
-        file = msgspec.toml.decode(path.read_bytes(), type=kind)
-        if fault := _misnumbered(file, ""):
-            raise ConfigError(f"{path}: {fault}")
-        return file
+        document: dict[str, Any] = msgspec.toml.decode(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(str(error), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
+    return document
+
+
+def _decode(path: Path | None, environ: Mapping[str, str], kind: type[_File]) -> _File:
+    document = read_plain(path) if path is not None else {}
+    overlay(document, environ, kind)
+    where = path if path is not None else "the environment"
+    try:
+        file = msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {_explain(str(error), kind)}") from None
+    if fault := _misnumbered(file, ""):
+        raise ConfigError(f"{where}: {fault}")
+    return file
 
 
 _ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
@@ -278,6 +302,20 @@ def _type_at(root: type, path: str) -> msgspec.inspect.Type | None:
 
 def _keys(kind: Any) -> list[str]:
     return [field.encode_name for field in kind.fields] if isinstance(kind, msgspec.inspect.StructType) else []
+
+
+def with_log(settings: Settings, form: str | None, level: str | None) -> Settings:
+    """The settings with these words for the log, where there are any; ``ConfigError`` names the flag."""
+    for name, word in (("format", form), ("level", level)):
+        if word is None:
+            continue
+        try:
+            log = msgspec.convert({**msgspec.to_builtins(settings.log), name: word}, LogSection)
+        except msgspec.ValidationError:
+            allowed = ", ".join(get_args(_LOG_WORDS[name]))
+            raise ConfigError(f"--log-{name}: {word!r} is none of {allowed}") from None
+        settings = msgspec.structs.replace(settings, log=log)
+    return settings
 
 
 # --- checking

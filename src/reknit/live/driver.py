@@ -20,8 +20,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
 from reknit.core.io import (
     Accepted,
     Close,
@@ -42,14 +40,17 @@ from reknit.core.io import (
 )
 from reknit.live import look
 from reknit.live.config import Bounds
+from reknit.live.counters import Counters
 from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
+from reknit.live.guests import GuestBook
 from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
+from reknit.live.pace import EVERY, Pace
 from reknit.live.tls import LinkTls
 from reknit.trace.passage import Seen
 from reknit.trace.records import Record
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
-__all__ = ["Counters", "Driver", "RecordSink"]
+__all__ = ["Driver", "RecordSink"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
@@ -86,32 +87,6 @@ class RecordSink(Protocol):
     def close(self) -> None: ...
 
 
-class Counters(msgspec.Struct):
-    """What the shell has counted since it began."""
-
-    clients_accepted: int = 0
-    clients_refused: int = 0
-    clients_paused: int = 0
-    clients_too_slow: int = 0
-    links_accepted: int = 0
-    links_dialled: int = 0
-    links_refused: int = 0
-    links_too_slow: int = 0
-    link_frames_refused: int = 0
-    links_closed: int = 0
-    """Connections that the core did not want any longer: garbage, silence, a stranger, a doubled link."""
-    failures: int = 0
-    """Exceptions that nothing else had handled: each one is a bug, and is logged."""
-    memory_failures: int = 0
-    """Times that the neighbours could not be written down."""
-    websocket_garbage: int = 0
-    """Connections that were no WebSocket, or of another subprotocol than ``mqtt``."""
-    admin_garbage: int = 0
-    """Requests at the operators' door that were no HTTP."""
-    turns: int = 0
-    writes: int = 0
-
-
 class Driver:
     """Feeds one broker and one door, and performs what they answer. Create it inside the running loop."""
 
@@ -133,6 +108,8 @@ class Driver:
         self.broker = broker
         self.door = door
         self.journal = journal or Journal()
+        self.guests = GuestBook(self.journal.say)
+        self.pace = Pace()
         self.bounds = bounds or Bounds()
         self.guard = guard or Guard(AccessSection())
         self.link_tls = link_tls
@@ -158,6 +135,7 @@ class Driver:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = float("inf")
         self._look: asyncio.TimerHandle | None = None
+        self._next_report: asyncio.TimerHandle | None = None
 
     def next_conn(self) -> int:
         return next(self._conns)
@@ -165,13 +143,15 @@ class Driver:
     def start(self) -> None:
         """The first turn: the core may want to dial, and to be woken."""
         self._turn(Due())
+        if self.door.sys_interval_s:
+            self._report()
 
     async def stop(self) -> None:
         """Close every connection after what was written has left, then the trace.
 
         The core is not told: to it, and to its neighbours, this is a crash that loses nothing on the way out.
         """
-        for timer in (self._alarm, self._look):
+        for timer in (self._alarm, self._look, self._next_report):
             if timer is not None:
                 timer.cancel()
         for task in list(self._tasks):
@@ -216,6 +196,8 @@ class Driver:
             for question in door.questions():
                 self._later(self._check(question))
         self._finish()
+        if not self.counters.turns % EVERY:
+            self.pace.add(self._clock() - now)
 
     async def _check(self, question: Question) -> None:
         """Passwords take their time, and nobody waits for them but those who gave them."""
@@ -247,6 +229,7 @@ class Driver:
             now = self._clock()
             for command in self.door.closed(client.conn, now):
                 self._perform(self.broker.handle(command, now), now)
+            self._tell_clients(client)
             self._finish()
         except Exception:
             self.failed(f"the end of client connection {client.conn}")
@@ -285,6 +268,8 @@ class Driver:
                 link.accepted()
         finally:
             self._finish()
+            if not self.counters.turns % EVERY:
+                self.pace.add(self._clock() - now)
 
     def link_lost(self, link: LinkProtocol, reason: str, *, tell: bool) -> None:
         if self.links.pop(link.conn, None) is not None and tell:
@@ -356,6 +341,8 @@ class Driver:
                 counters.writes += 1
             if output.close:
                 client.close()
+        if self.door.news:
+            self._tell_clients()
         if self._frames:
             self._write_links()
         if self._closing:
@@ -363,6 +350,13 @@ class Driver:
         counters.turns += 1
         if self._look is None:
             self._look = self.loop.call_later(LOOK_S, self._set_alarm)
+
+    def _tell_clients(self, gone: ClientProtocol | None = None) -> None:
+        now = self._clock()
+        for news in self.door.news:
+            client = self.clients.get(news.conn, gone)
+            self.guests.note(news, client.remote if client is not None else "an unknown address", now)
+        self.door.news.clear()
 
     def _write_links(self) -> None:
         frames, self._frames = self._frames, {}
@@ -412,6 +406,15 @@ class Driver:
         if reason := await dial(self, peer, address):
             self.journal.unreachable(peer, reason)
             self._turn(DialFailed(peer, reason))
+
+    def _report(self) -> None:
+        """What the broker says of itself; on time by the clock, whatever else it has to do."""
+        self._next_report = self.loop.call_later(self.door.sys_interval_s, self._report)
+        try:
+            self.door.report(self._clock())
+        except Exception:
+            self.failed("the report under $SYS")
+        self._finish()
 
     # --- the alarm
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from reknit.live.log import Line
 from reknit.trace.records import Kind, Record
 
 __all__ = ["NEWS", "Journal", "Say"]
@@ -54,6 +55,7 @@ _COUNTED = {Kind.LINK_UP: "ups", Kind.LINK_DOWN: "downs", Kind.LINK_STALLED: "st
 
 
 _SWAPS = (Kind.LINK_MOVED, Kind.LINK_HANDED, Kind.LINK_TAKEN)
+_BAD_NEWS = (Kind.LINK_LOST, Kind.LINK_STALLED)
 _GOOD_NEWS = (Kind.LINK_REMOVED, *_SWAPS)
 
 
@@ -75,7 +77,8 @@ class Journal:
     def say(self, line: str) -> None:
         """One line, whatever it holds: reasons may come from the other end."""
         plain = "".join(each if each.isprintable() else "?" for each in line)
-        self._say(plain if len(plain) <= LINE_CHARS_MAX else plain[: LINE_CHARS_MAX - 3] + "...")
+        told = line if isinstance(line, Line) else Line(line)
+        self._say(told.reworded(plain if len(plain) <= LINE_CHARS_MAX else plain[: LINE_CHARS_MAX - 3] + "..."))
 
     # --- links
 
@@ -89,12 +92,14 @@ class Journal:
             seen.last = record.detail
         self._strangers.clear()
         colon = "" if record.kind in _SWAPS else ":"
-        self._tell(peer, NEWS[record.kind].format(peer) + (f"{colon} {record.detail}" if record.detail else ""))
+        text = NEWS[record.kind].format(peer) + (f"{colon} {record.detail}" if record.detail else "")
+        event = f"link.{record.kind.name.lower().removeprefix('link_')}"
+        self._tell(peer, Line(text, event, "warning" if record.kind in _BAD_NEWS else "notice", peer=peer))
 
     def unreachable(self, peer: str, reason: str) -> None:
         """An attempt to reach ``peer`` has failed; the next one may fail for the same reason, which is no news."""
         self._of(peer).last = reason
-        self._tell(peer, f"waiting for {peer}: {reason}")
+        self._tell(peer, Line(f"waiting for {peer}: {reason}", "link.waiting", peer=peer))
 
     def closed(self, remote: str, reason: str) -> None:
         """A connection that the core did not want. That of a neighbour was told as its link's going down, or moving."""
@@ -107,7 +112,7 @@ class Journal:
         if len(self._strangers) > STRANGERS_TOLD_MAX:
             self.say("more such connections are only counted, until a link changes")
         else:
-            self.say(f"closed a connection with {remote}: {reason}")
+            self.say(Line(f"closed a connection with {remote}: {reason}", "link.closed", peer=remote))
 
     def _of(self, peer: str) -> Neighbour:
         if (seen := self.neighbours.get(peer)) is None:
@@ -129,9 +134,9 @@ class Journal:
         """It has begun, and is ready when it waits for nobody."""
         self.waiting = True
         if names := ", ".join(waiting_for):
-            self.say(f"waiting for {names}")
+            self.say(Line(f"waiting for {names}", "waiting"))
 
     def look(self, waiting_for: Iterable[str]) -> None:
         if not any(True for _ in waiting_for):
             self.waiting = False
-            self.say("ready")
+            self.say(Line("ready", "ready"))

@@ -60,6 +60,8 @@ def count(driver: Driver) -> dict[str, Any]:
             "book_refused": driver.broker.book.refused,
         },
         "neighbours": msgspec.to_builtins(driver.journal.neighbours),
+        "queued": driver.door.queued,
+        "turn_p50_s": driver.pace.p50_s,
     }
     if driver.store is not None:
         counted["store"] = msgspec.to_builtins(driver.store)

@@ -74,6 +74,8 @@ class Metrics(Collector):
         counters = self._driver.door.counters
         yield self._gauge("clients", "Clients that are connected.", {"": counters.connections})
         yield self._gauge("sessions", "Sessions, with and without a connection.", {"": counters.sessions})
+        queued = self._driver.door.queued
+        yield self._gauge("queued_messages", "Messages that clients have not taken yet.", {"": queued})
         yield self._counter("received_bytes", "Bytes from clients.", {"": counters.bytes_received})
         yield self._counter("sent_bytes", "Bytes to clients.", {"": counters.bytes_sent})
         yield self._counter("malformed", "Packets that were none.", {"": counters.malformed})

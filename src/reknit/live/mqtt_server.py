@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from reknit.live.address import Address
 from reknit.live.outlet import CLOSE_S_MAX, Outlet
 from reknit.live.tls import certified_user
 
@@ -44,7 +45,9 @@ class ClientProtocol(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
         self.write = Outlet(self.transport).write
         peer = transport.get_extra_info("peername")
-        self.remote, self.host = str(peer), str(peer[0]) if isinstance(peer, tuple) else ""
+        self.remote, self.host = str(peer), ""
+        if isinstance(peer, tuple):
+            self.remote, self.host = str(Address(*peer[:2])), str(peer[0])
         self.user = certified_user(transport)
         self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
         self._open = self._driver.client_opened(self)

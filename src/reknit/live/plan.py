@@ -28,6 +28,7 @@ from reknit.live.config import (
     with_standby,
 )
 from reknit.live.errors import PortTaken
+from reknit.live.log import Form, LogSection
 
 __all__ = [
     "PLACES",
@@ -133,7 +134,14 @@ def own_store(name: str, store: StoreSection) -> StoreSection:
     return StoreSection(path=str(Path(store.path) / f"{name}.store")) if store.path else store
 
 
+def _told(log: LogSection) -> LogSection:
+    """Whoever looks after the network passes lines on to people, who want to hear of links rather than of clients."""
+    form: Form = "human" if log.format == "auto" else log.format
+    return LogSection(form, "notice" if log.level == "auto" else log.level)
+
+
 def broker_command(broker: PlannedBroker, neighbours: dict[str, str], settings: Settings, state: Path) -> list[str]:
+    settings = msgspec.structs.replace(settings, log=_told(settings.log))
     command = [sys.executable, "-m", "reknit", "broker", "--name", broker.name, "--until-stdin-closes"]
     command += ["--state", str(state)]
     for key in PLACES:

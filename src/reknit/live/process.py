@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import gc
+import importlib.metadata
 import os
 import random
 import signal
@@ -37,8 +38,10 @@ from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
 from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
 from reknit.live.links import LinkProtocol
+from reknit.live.log import Line, Log
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
+from reknit.live.notify import notify
 from reknit.live.tls import link_tls, server_context
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
@@ -115,18 +118,36 @@ async def _until_told(plan: BrokerPlan) -> bool:
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    async with broker_running(plan, _say) as running:
+    log = Log(plan.name, plan.settings.log)
+    with log.taking_over():
+        return await _serving(plan, log, stop)
+
+
+async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:
+    async with broker_running(plan, log) as running:
+        # Before anybody hears that it is up: without a handler this signal would end it.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, running.driver, log)
+        # It serves; its neighbours may need it before it can be what /readyz calls ready.
+        notify("READY=1", f"STATUS=mqtt at {running.mqtt}")
         ended = running.driver.moves.ended
         waits = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for each in waits:
             each.cancel()
-    _say("drained, and ended" if ended.is_set() else "ended")
+        notify("STOPPING=1")
+    log(Line("drained, and ended" if ended.is_set() else "ended", "drained" if ended.is_set() else "ended"))
     return ended.is_set()
 
 
-def _say(line: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+def _reload(driver: Driver, log: Log) -> None:
+    """Read the files of passwords and rules again; if one is bad, the old ones hold."""
+    try:
+        driver.guard.reload()
+    except ConfigError as error:
+        log(Line(f"{error}; the old ones hold", "access.refused", "error"))
+        return
+    driver.admit()
+    log(Line("the files of passwords and rules were read again", "access.reloaded"))
 
 
 class _Leash(asyncio.Protocol):
@@ -181,7 +202,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
             patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
             server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
             undo.callback(server.close)
-        journal.say(f"listening: {_addresses(bound)}")
+        journal.say(Line(f"listening: {_addresses(bound)}", "listening"))
         driver.start()
         if "admin" in sockets:
             addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))
@@ -277,7 +298,8 @@ def _driver(
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
     keeper = storage.keeper if storage is not None else None
-    door = Door(door_options(settings.mqtt), rng, time.time() - time.monotonic(), keeper)
+    epoch, version = time.time() - time.monotonic(), importlib.metadata.version("reknit")
+    door = Door(door_options(settings.mqtt), rng, epoch, version, keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
     shell |= {"guard": Guard(settings.access), "link_tls": link_tls(settings.tls, plan.name)}

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from reknit.live.address import Address, listen
 from reknit.live.admin import AdminServer, Json, read_body
-from reknit.live.driver import Counters
+from reknit.live.counters import Counters
 from reknit.live.errors import ConfigError, LiveError
 from reknit.live.network import Network
 from reknit.live.plan import NetworkPlan

@@ -38,6 +38,8 @@ from reknit.core import io
 from reknit.model.event import Event
 from reknit.mqtt import packets
 from reknit.mqtt.access import Access
+from reknit.mqtt.bulletin import Bulletin, is_local
+from reknit.mqtt.figures import figures
 from reknit.mqtt.intake import Intake
 from reknit.mqtt.keeping import Keeper
 from reknit.mqtt.lives import CONNECTION, REPLAY, SESSION, Lives
@@ -60,9 +62,17 @@ class Door:
     """All MQTT clients of one broker. A connection is a number that the shell chose."""
 
     def __init__(
-        self, options: DoorOptions, rng: random.Random, epoch: float = 0.0, keeper: Keeper | None = None
+        self,
+        options: DoorOptions,
+        rng: random.Random,
+        epoch: float = 0.0,
+        version: str = "",
+        keeper: Keeper | None = None,
     ) -> None:
-        """``epoch``: what makes a time that the door is told one in seconds since 1970. ``keeper``: see ``keeping``."""
+        """``epoch``: what makes a time that the door is told one in seconds since 1970. ``version``: the program's.
+
+        ``keeper``: see ``keeping``.
+        """
         self.counters = DoorCounters()
         self._options = options
         self._careful = options.json_attributes  # every event needs a second look
@@ -70,9 +80,13 @@ class Door:
         self._outbox = Outbox(self.counters, self._sessions, epoch)
         make = keeper.session if keeper is not None else None
         self._retained = Retained(options)
+        self._bulletin = Bulletin()
+        self._version = version
         self._intake = Intake(options, self.counters, self._outbox, self._retained)
         self._lives = Lives(options, rng, self.counters, self._sessions, self._outbox, self._intake, make)
         self.moves = self._lives.moves
+        self.news = self._lives.news
+        """Who has come and gone; the shell takes them out after each turn."""
         self.redirect = self._lives.redirect
         self.arrive = self._lives.arrive
         self.discard = self._lives.discard
@@ -196,6 +210,24 @@ class Door:
             self._lives.recall(session, commands, now)
         return commands
 
+    @property
+    def queued(self) -> int:
+        """Messages that wait for clients, or for what clients have to say to them."""
+        return sum(session.queued for session in self._sessions.values())
+
+    @property
+    def sys_interval_s(self) -> float:
+        """How often ``report`` wants to be called; 0 for never."""
+        return self._options.sys_interval_s
+
+    def report(self, now: float) -> None:
+        """Bring what the broker says of itself up to date, and tell those of its clients that want it."""
+        changed = self._bulletin.look(figures(self.counters, self._sessions, len(self._retained), self._version), now)
+        listening = [session for session in self._sessions.values() if session.subscriptions.local]
+        for event in changed if listening else ():
+            found = ((session.client, session.subscriptions.wanting(event)) for session in listening)
+            self._outbox.deliver(io.Deliver(event, tuple((client, hits) for client, hits in found if hits)), now)
+
     def closed(self, conn: int, now: float) -> list[io.Command]:
         """The socket is gone."""
         connection = self._lives.connections.get(conn)
@@ -297,9 +329,12 @@ class Door:
         self._tell_core(session, outcome, commands)
         session.changed()
         self._outbox.answer_subscribe(connection, packet.packet_id, outcome)
-        for subscription in outcome.replay if len(self._retained) else ():
-            kept = self._retained.matching(subscription.pattern, self._outbox.wall)
-            self._outbox.replay(session, subscription, kept)
+        for subscription in outcome.replay:
+            if is_local(subscription.filter):
+                self._outbox.replay(session, subscription, self._bulletin.matching(subscription.pattern))
+            elif len(self._retained):
+                kept = self._retained.matching(subscription.pattern, self._outbox.wall)
+                self._outbox.replay(session, subscription, kept)
         self._lives.pump(session)
 
     def _unsubscribe(

@@ -17,6 +17,7 @@ from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
 from reknit.mqtt.intake import Intake
 from reknit.mqtt.moves import SESSION, Moves
+from reknit.mqtt.news import News, news_of
 from reknit.mqtt.options import DoorCounters, DoorOptions
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0
@@ -52,6 +53,7 @@ class Lives:
         self.moves = Moves(sessions, self.alarms, counters, options, self._make)
         self.passwords = False
         self.questions: list[Question] = []
+        self.news: list[News] = []
         self._access = Access()
         self._options = options
         self._rng = rng
@@ -95,7 +97,10 @@ class Lives:
         if session.expected:
             commands.append(io.Attach(client))  # the core is to know that the client has found it
         accept_connect(connection, packet, self._options)
-        connection.session = session
+        connection.session, connection.client = session, client
+        self.news.append(news_of("connected", connection))
+        self.counters.clients += 1
+        self.counters.clients_max = max(self.counters.clients_max, self.counters.clients)
         self._identify(session, connection.user)
         session.expiry_s = session_expiry_s(packet, self._options)
         session.resume(connection)
@@ -185,6 +190,7 @@ class Lives:
             return None
         connection.session = None
         reference: Properties = ((PropertyId.SERVER_REFERENCE, where),) if where else ()
+        connection.farewell = Reason.SERVER_MOVED.name
         if connection.version == V5_0:
             self._outbox.send(connection, packets.Disconnect(Reason.SERVER_MOVED, reference))
         self._outbox.close(connection)
@@ -237,6 +243,7 @@ class Lives:
         if expiry_s and not session.expiry_s:
             raise ProtocolError(Reason.PROTOCOL_ERROR, "a session that was to end cannot be prolonged")
         session.expiry_s = min(expiry_s, self._options.session_expiry_s_max)
+        connection.farewell = f"DISCONNECT 0x{packet.reason:02X}"
         if packet.reason == Reason.SUCCESS:
             connection.will = None
         self._outbox.close(connection)
@@ -250,6 +257,7 @@ class Lives:
             self._dismiss(connection, error.reason, error.why, commands, now)
             return
         self.counters.refused[error.reason.name] += 1
+        connection.farewell = error.reason.name
         version = connection.parser.version
         if isinstance(error, UnsupportedVersion):
             version = V5_0 if error.level > V5_0 else V3_1_1
@@ -268,6 +276,7 @@ class Lives:
     ) -> None:
         """End a client's connection, with the reason if it understands one."""
         self.counters.refused[reason.name] += 1
+        connection.farewell = reason.name
         if connection.version == V5_0 and not self._outbox.send(
             connection, packets.Disconnect(reason, reason_string(why))
         ):
@@ -281,6 +290,11 @@ class Lives:
         del self.connections[connection.conn]
         self.alarms.cancel((CONNECTION, connection.conn))
         self.counters.connections -= 1
+        self.counters.clients -= bool(connection.version)  # its CONNECT was accepted
+        if connection.version:
+            self.news.append(news_of("disconnected", connection, connection.farewell or "the connection was lost"))
+        elif connection.farewell:
+            self.news.append(news_of("refused", connection, connection.farewell))
         session = connection.session
         if session is None:
             return
@@ -296,6 +310,7 @@ class Lives:
         if self.moves.has_taken(session.client):
             return
         if session.ends_at <= now:
+            self.counters.expired += session.expiry_s > 0
             self._end(session, commands)
             return
         if session.will is not None and session.will_at <= now:
@@ -326,6 +341,7 @@ class Lives:
         """The alarm of a connection: silent for too long, or just due for another look."""
         if connection.session is None:
             self.counters.refused["NO_CONNECT"] += 1
+            connection.farewell = "NO_CONNECT"
             self._outbox.close(connection)
             self.hang_up(connection, commands, now)
         elif connection.withheld is not None:

@@ -72,6 +72,10 @@ class DoorOptions:
     """How long a session that is to move waits for acknowledgements of what its client has been sent."""
     arrival_s_max: float = 60.0
     """How long a session that has moved here waits for its client at least, and keeps messages of QoS 0 for it."""
+    refused_filters: tuple[str, ...] = ()
+    """Filters to which nobody may subscribe, word for word; the answer is 0x80."""
+    sys_interval_s: float = 10.0
+    """How often what the broker says of itself under ``$SYS`` is brought up to date; 0: there is no ``$SYS``."""
     json_attributes: bool = False
     """Whether the top-level scalars of a JSON payload are attributes of the event."""
 
@@ -97,6 +101,12 @@ class DoorCounters:
     accepted: int = 0
     connections: int = 0
     sessions: int = 0
+    clients: int = 0
+    """Those whose CONNECT was accepted, and that are connected."""
+    clients_max: int = 0
+    """The most that there have been at once."""
+    expired: int = 0
+    """Sessions that waited for their client until their time was over."""
     malformed: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)

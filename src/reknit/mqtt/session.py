@@ -103,6 +103,10 @@ class Connection:
     """What has come behind it meanwhile."""
     early_bytes: int = 0
     """As much as that, without what came in one piece with it."""
+    client: str = ""
+    """Its identifier, once its CONNECT was accepted; also when the session has gone elsewhere."""
+    farewell: str = ""
+    """Why it ends; empty where the socket was just gone."""
     withheld: bytes | None = None
     """What has come since the session went on its way to another broker; None as long as it is here."""
 
@@ -208,6 +212,10 @@ class Session:
     def busy(self) -> bool:
         """Whether anything is under way to the client, or waits for it."""
         return bool(self.inflight or self.released or self.replay or self.waiting)
+
+    @property
+    def queued(self) -> int:
+        return len(self.inflight) + len(self.released) + len(self.replay) + len(self.waiting)
 
     def own_ids(self) -> list[EventId]:
         return [*self._moved_own, *(event.id for event in self._own.values())][-self._options.own_events_max :]

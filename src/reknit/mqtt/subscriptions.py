@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.model.event import SELECTOR_PROPERTY
+from reknit.model.event import SELECTOR_PROPERTY, Event
 from reknit.model.pattern import BadPattern, Pattern
 from reknit.mqtt.access import Grants
+from reknit.mqtt.bulletin import is_local
 from reknit.mqtt.options import DoorOptions
 from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
 from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
@@ -78,12 +79,13 @@ class Outcome:
 class Subscriptions:
     """The subscriptions of one session."""
 
-    __slots__ = ("_by_filter", "_by_pattern", "_special")
+    __slots__ = ("_by_filter", "_by_pattern", "_special", "local")
 
     def __init__(self) -> None:
         self._by_filter: dict[str, Subscription] = {}
         self._by_pattern: dict[Pattern, list[Subscription]] = {}
         self._special = 0
+        self.local = 0  # how many ask for what only this broker publishes, which the core need not know
 
     def __len__(self) -> int:
         return len(self._by_filter)
@@ -138,9 +140,10 @@ class Subscriptions:
     def _put(self, new: Subscription) -> tuple[Pattern | None, Pattern | None]:
         """The pattern that the core must learn, and the one that it must forget."""
         holders = self._by_pattern.setdefault(new.pattern, [])
-        learn = None if holders else new.pattern
+        learn = None if holders or is_local(new.filter) else new.pattern
         holders.append(new)
         self._special += new.special
+        self.local += is_local(new.filter)
         forget = self._drop(self._by_filter.get(new.filter))
         self._by_filter[new.filter] = new
         return learn, forget
@@ -151,10 +154,17 @@ class Subscriptions:
         holders = self._by_pattern[old.pattern]
         holders.remove(old)
         self._special -= old.special
+        self.local -= is_local(old.filter)
         if holders:
             return None
         del self._by_pattern[old.pattern]
-        return old.pattern
+        return None if is_local(old.filter) else old.pattern
+
+    def wanting(self, event: Event) -> tuple[Pattern, ...]:
+        """The patterns that match what this broker says of itself."""
+        return tuple(
+            each.pattern for each in self._by_filter.values() if is_local(each.filter) and each.pattern.matches(event)
+        )
 
     def matching(self, patterns: Iterable[Pattern]) -> list[Subscription]:
         """The subscriptions behind ``patterns``, in their order."""
@@ -174,6 +184,8 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
     """The subscription that a request asks for, or why it cannot be one."""
     if request.filter.startswith("$share/"):
         return Refusal(Reason.SHARED_NOT_SUPPORTED, "shared subscriptions are not available")
+    if request.filter in options.refused_filters:
+        return Refusal(Reason.UNSPECIFIED_ERROR, f"{request.filter} is refused here")
     try:
         _check_size(request.filter, options)
         pattern = Pattern.parse(request.filter)

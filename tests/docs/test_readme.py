@@ -94,7 +94,9 @@ def wait_for(text: str, file: Path) -> None:
 
 
 def wait_for_tables(text: str, directory: Path) -> None:
-    while text not in run(Block("runs", "sh", "reknit verify-routes\n"), directory):
+    """While a subscription spreads, a table may not be ideal yet, and the verb says so with its exit code."""
+    command = shell("reknit verify-routes\n")
+    while text not in subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True).stdout:
         time.sleep(0.05)
 
 

@@ -6,6 +6,8 @@ import dataclasses
 
 import pytest
 
+from reknit.core.broker import Broker
+from reknit.core.io import Effect, Input
 from reknit.sim.campaign import VIOLATIONS_SHOWN_MAX, Report, SeedResult, check_seed, run_campaign
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.violation import Violation
@@ -41,20 +43,26 @@ def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pyte
     assert result.violations[0] == "tree at 1.000 s: number 0"
 
 
-def test_a_schedule_that_raises_is_one_that_went_wrong_and_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_seed(seed: int, focus: str) -> Outcome:
-        if seed == 2:
-            raise KeyError("b9")
-        return Outcome(draw(seed), [], Tally(published=1), [])
+def test_a_schedule_in_which_a_broker_breaks_is_one_that_went_wrong_and_ends_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = Broker.handle
 
-    monkeypatch.setattr("reknit.sim.campaign.run_seed", run_seed)
+    def handle(self: Broker, given: Input, now: float) -> list[Effect]:
+        if self.name == "b6":  # only some networks are as large
+            raise KeyError("b9")
+        return original(self, given, now)
+
+    monkeypatch.setattr(Broker, "handle", handle)
+    seeds = range(1, 12)
+    broken = [seed for seed in seeds if draw(seed).brokers >= 6]
+    assert 0 < len(broken) < len(seeds)
     report = Report()
-    for result in run_campaign(range(1, 4), processes=1):
+    for result in run_campaign(seeds, processes=1):
         report.add(result)
-    assert (report.schedules, report.violations, report.tally.published) == (3, 1, 2)
-    [failed] = report.failed
-    assert failed.seed == 2
-    assert failed.violations[0].startswith("failure: KeyError: 'b9' (in run_seed, test_campaign.py:")
+    assert (report.schedules, [failed.seed for failed in report.failed]) == (len(seeds), broken)
+    assert report.tally.published > 0
+    assert report.failed[0].violations[0].startswith("failure at 0.000 s: KeyError: 'b9' (in handle, test_campaign.py:")
 
 
 def test_a_verdict_is_over_something() -> None:

@@ -16,8 +16,9 @@ from reknit.model.pattern import Pattern
 __all__ = ["DRAINED", "SWAP_WITHOUT", "Kind", "Record"]
 
 DRAINED = "drain: end at the leaver"
-SWAP_WITHOUT = "swap: without"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
+SWAP_WITHOUT = "swap: without"
+"""How the detail of a ``change`` begins: a swap goes on without one of its three, and what that one had may be lost."""
 
 
 class Kind(StrEnum):

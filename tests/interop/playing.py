@@ -1,7 +1,7 @@
 """Clients that are not ours, as processes that are played by lines of JSON; and where they come from.
 
 paho-mqtt and aiomqtt are among the locked packages. gmqtt brings a package ``tests`` of its own, which would hide ours,
-so it lives in a directory beside; npm's mqtt likewise. Both are installed once, at locked versions, under ``.venv``.
+so it lives in a directory beside; npm's mqtt likewise. Both are installed once, at exact versions, under ``.venv``.
 """
 
 from __future__ import annotations
@@ -132,10 +132,10 @@ def _installed_mqttjs() -> Path:
         pytest.skip("node and npm are not installed")
     place = _BESIDE / "mqttjs"
     place.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json", "mqttjs_player.mjs"):
+    for name in ("package.json", "mqttjs_player.mjs"):
         shutil.copy(_PLAYERS / name, place / name)
-    npm = ["npm", "ci", "--prefix", str(place), "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]
-    _install(place, npm)
+    npm = ["npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]
+    _install(place, [*npm, "--prefix", str(place)])
     return place
 
 

@@ -347,3 +347,18 @@ def test_new_brokers_that_come_in_the_midst_of_joins_close_no_cycle(seed: int, d
     cluster.kernel.run(until=cluster.kernel.now + 0.2)
     assert cluster.settle(60.0), cluster.restlessness()
     assert [str(each) for each in check_tree(cluster.records)] == []
+
+
+def test_one_that_was_cut_off_asks_again_where_somebody_takes_it_for_connected_still() -> None:
+    """Its own search has just said otherwise: the other side has not noticed yet that a link is lost."""
+    desk = Desk()
+    desk.broker.overlay.joins.want_back("x", "x:1")
+    for conn in (3, 4):
+        desk.run(2.0)
+        assert [dial.peer for dial in desk.all(Dial)][-1] == "x"
+        dials = len(desk.all(Dial))
+        desk.give(Dialled("x", conn))
+        refusal = Refuse("the link would close a cycle: b - x - b", retry=False, stranger=False)
+        desk.give(Received(conn, encode(refusal)))
+        desk.run(20.0)
+        assert len(desk.all(Dial)) > dials

@@ -132,7 +132,7 @@ def test_a_failed_commit_holds_all_says_why_once_and_goes_on_by_itself(
             writer.write(PUBLISH)
             await until(lambda: store.commits_failed >= 2)
             answer = await http.get(url)
-            assert (answer.status_code, answer.json()["trouble"]) == (503, "the disk is full")
+            assert (answer.status_code, answer.json()["reasons"]) == (503, ["the disk is full"])
             assert await silent(reader)
             writer.write(b"\x32\x06\0\1t\0\x08y")
             gate.fault = ""
@@ -313,16 +313,16 @@ def test_a_disk_that_is_full_for_a_while_costs_time_and_nothing_else(tmp_path: P
         assert broker.process is not None
         pid, endless = broker.process.pid, resource.RLIM_INFINITY
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, endless))
-        while not (trouble := httpx.get(f"{broker.admin}/readyz", trust_env=False).json()["trouble"]):
+        while not (reasons := httpx.get(f"{broker.admin}/readyz", trust_env=False).json()["reasons"]):
             time.sleep(0.05)
-        assert "could not be written" in trouble
+        assert "could not be written" in reasons[0]
         before = len(publisher.acknowledged)
         time.sleep(0.5)
         assert len(publisher.acknowledged) == before
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (endless, endless))
         while len(publisher.acknowledged) < before + 100:
             time.sleep(0.01)
-        assert httpx.get(f"{broker.admin}/readyz", trust_env=False).json()["trouble"] == ""
+        assert httpx.get(f"{broker.admin}/readyz", trust_env=False).json()["reasons"] == []
         publisher.paused.set()
         while not publisher.settled or not set(publisher.acknowledged) <= set(subscriber.received):
             time.sleep(0.01)

@@ -178,14 +178,14 @@ class _Admin:
         return Json({"name": self._about.name, "alive": True})
 
     async def readiness(self, request: Request) -> Response:
-        """Ready once every neighbour's link is up; the listeners were, before this door opened."""
+        """Ready once every neighbour's link is up, while it stays and can write; the listeners were, before this door."""
         waiting = self._driver.waiting_for()
-        trouble = self._driver.trouble
         why = look.waiting(self._driver) if waiting else {}
         reasons = [f"waiting for {name}" + (f": {why[name]}" if why.get(name) else "") for name in waiting]
-        reasons += [trouble] if trouble else []
-        body = {"name": self._about.name, "ready": not reasons, "waiting_for": waiting, "trouble": trouble}
-        return Json({**body, "reasons": reasons}, status_code=503 if reasons else 200)
+        reasons += ["draining: its clients move to a neighbour"] if self._draining and not self._draining.done() else []
+        reasons += [self._driver.trouble] if self._driver.trouble else []
+        body = {"name": self._about.name, "ready": not reasons, "waiting_for": waiting, "reasons": reasons}
+        return Json(body, status_code=503 if reasons else 200)
 
     async def openapi(self, request: Request) -> Response:
         return Json(describe(OPERATIONS, importlib.metadata.version("reknit")))

@@ -178,7 +178,7 @@ class _Admin:
         return Json({"name": self._about.name, "alive": True})
 
     async def readiness(self, request: Request) -> Response:
-        """Ready once every neighbour's link is up, while it stays and can write; the listeners were, before this door."""
+        """Ready once every neighbour's link is up, while it stays and can write; the listeners already were."""
         waiting = self._driver.waiting_for()
         why = look.waiting(self._driver) if waiting else {}
         reasons = [f"waiting for {name}" + (f": {why[name]}" if why.get(name) else "") for name in waiting]

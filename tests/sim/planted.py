@@ -36,7 +36,10 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.lines import Group, GroupLines
+from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
+from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
@@ -526,6 +529,35 @@ def a_step_does_not_last(patch: Patch) -> None:
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
+
+
+# --- groups
+
+
+@only("shares")
+@plant
+def every_broker_serves_the_group(patch: Patch) -> None:
+    def serve(self: Shares, event: Any, sharing: Any, custody: Custody) -> None:
+        for share in sharing.choices:
+            group = Group(share.group, Pattern(share.topic, share.selector))
+            if group in self._members or share.broker == self.turn.node:
+                self._hand(event, group, custody)
+
+    patch.setattr(Shares, "serve", serve)
+
+
+@only("shares")
+@plant
+def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
+    patch.setattr(Shares, "_send_on", lambda *_: None)
+
+
+@only("shares")
+@plant
+def send_on_to_who_was_tried(patch: Patch) -> None:
+    """The book is late: it would come back, and go round for ever, or until it is late no more."""
+    original = GroupLines.decide
+    patch.setattr(GroupLines, "decide", lambda self, group, but=(): original(self, group, but[:0]))
 
 
 # --- sessions that move

@@ -25,6 +25,7 @@ __all__ = [
     "Close",
     "Command",
     "Deliver",
+    "DeliverShared",
     "Detach",
     "Dial",
     "DialFailed",
@@ -38,12 +39,15 @@ __all__ = [
     "Exported",
     "Import",
     "Input",
+    "Join",
     "LinkAppeared",
     "LinkVanished",
     "Lost",
     "Match",
     "Observe",
     "Operation",
+    "Part",
+    "Presence",
     "Publish",
     "Received",
     "Redirect",
@@ -129,6 +133,26 @@ class Subscribe(msgspec.Struct, frozen=True, gc=False):
 class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
     client: str
     patterns: tuple[Pattern, ...]
+
+
+class Join(msgspec.Struct, frozen=True, gc=False):
+    """The client shares these patterns with others of the group that stands before each."""
+
+    client: str
+    shares: tuple[tuple[str, Pattern], ...]
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    client: str
+    shares: tuple[tuple[str, Pattern], ...]
+
+
+class Presence(msgspec.Struct, frozen=True, gc=False):
+    """Whether a client that shares something is connected, and takes what it is given without delay."""
+
+    client: str
+    present: bool
+    room: bool
 
 
 class Publish(msgspec.Struct, frozen=True, gc=False):
@@ -232,7 +256,7 @@ class Substitute(msgspec.Struct, frozen=True, gc=False):
     change: Change
 
 
-Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
+Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Publish
 Operation: TypeAlias = (
     AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
 )
@@ -268,6 +292,15 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
 
     event: Event
     matches: tuple[Match, ...]
+
+
+class DeliverShared(msgspec.Struct, frozen=True, gc=False):
+    """Hand ``event`` to ``client``: of all members of the group that share the pattern, it is its turn."""
+
+    event: Event
+    client: str
+    group: str
+    pattern: Pattern
 
 
 class Observe(msgspec.Struct, frozen=True, gc=False):
@@ -368,6 +401,7 @@ Effect: TypeAlias = (
     | Close
     | Dial
     | Deliver
+    | DeliverShared
     | Observe
     | Reply
     | Retain

@@ -26,6 +26,7 @@ from reknit.core.io import (
     Accepted,
     Close,
     Deliver,
+    DeliverShared,
     Dial,
     DialFailed,
     Dialled,
@@ -333,6 +334,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply():
                 self.operations.replied(effect)
+            case DeliverShared():
+                self.door.share(effect, now)
             case Retain(event):
                 self.door.retain(event)
             case Remember():
@@ -345,6 +348,8 @@ class Driver:
         clients, counters = self.clients, self.counters
         if self.moves.pending:
             self.moves.give(self.broker, self._perform, self._clock())
+        if self.door.moods.noted:
+            self._tell_moods()
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:
                 continue
@@ -360,6 +365,12 @@ class Driver:
         counters.turns += 1
         if self._look is None:
             self._look = self.loop.call_later(LOOK_S, self._set_alarm)
+
+    def _tell_moods(self) -> None:
+        """Which members of groups are there, and have room, counts from the next event on."""
+        now = self._clock()
+        for presence in self.door.moods.take():
+            self._perform(self.broker.handle(presence, now), now)
 
     def _write_links(self) -> None:
         frames, self._frames = self._frames, {}

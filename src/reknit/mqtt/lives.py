@@ -192,6 +192,7 @@ class Lives:
         """A session that was reserved is here."""
         session = self.sessions[client] = self.moves.arrived(client, state, now)
         self._identify(session, session.user)
+        self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         self.alarms.set((SESSION, client), min(session.ends_at, session.will_at if session.will else session.ends_at))
 
@@ -270,6 +271,7 @@ class Lives:
         session.will = connection.will
         session.ends_at = now + session.expiry_s
         session.will_at = now + min(connection.will_delay_s, session.expiry_s)
+        self._outbox.moods.note(session)
         self.check_away(session, commands, now)
 
     def check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
@@ -296,6 +298,7 @@ class Lives:
 
     def _forget(self, session: Session) -> None:
         self.moves.stay(session.client)
+        self._outbox.moods.forget(session.client)
         del self.sessions[session.client]
         self.counters.sessions = len(self.sessions)
         self.alarms.cancel((SESSION, session.client))

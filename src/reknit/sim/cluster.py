@@ -16,6 +16,7 @@ from reknit.core.io import (
     Attach,
     Close,
     Deliver,
+    DeliverShared,
     Detach,
     Dial,
     Discard,
@@ -26,9 +27,11 @@ from reknit.core.io import (
     Export,
     Import,
     Input,
+    Join,
     LinkAppeared,
     LinkVanished,
     Observe,
+    Part,
     Publish,
     Redirect,
     Refer,
@@ -214,6 +217,8 @@ class Cluster:
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:
                     self.clients.deliver(name, client, event)
+            case DeliverShared(event=event, client=client):
+                self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
             case Close(conn=conn):
@@ -278,6 +283,12 @@ class Cluster:
     def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
         self.give(broker, Unsubscribe(client, patterns))
 
+    def join(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Join(client, ((group, pattern),)))
+
+    def part(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Part(client, ((group, pattern),)))
+
     def publish(self, broker: str, client: str, *events: Event) -> None:
         self.give(broker, Publish(client, events))
 
@@ -338,7 +349,7 @@ class Cluster:
             return False
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
-        if not broker.replacing.at_rest:
+        if not broker.replacing.at_rest or not broker.shares.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

@@ -15,21 +15,18 @@ import random
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
-
-import msgspec
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
-from reknit.core.routing.strategies import RoutingName
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.sessions import check_sessions
+from reknit.sim.checkers.shares import check_shares
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
@@ -37,16 +34,12 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
-from reknit.sim.network import NetworkOptions
 from reknit.sim.operator import Operator
+from reknit.sim.plan import FOCI, Focus, Plan, draw
 from reknit.sim.workload import World
 from reknit.trace.records import Record
 
 __all__ = ["FOCI", "Focus", "Outcome", "Plan", "draw", "judge", "run", "run_seed"]
-
-Focus: TypeAlias = Literal["all", "changes", "crashes"]
-"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes")
 
 LIVENESS_S_MAX = 120.0
 """Virtual seconds within which a healed network must come to rest."""
@@ -64,36 +57,6 @@ REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Everything that a seed decides before the run."""
-
-    seed: int
-    shape: str
-    brokers: int
-    routing: RoutingName
-    covering: bool
-    network: NetworkOptions
-    faults: FaultOptions
-    rounds: int
-    round_s: float
-    clients_per_broker: int
-    content: float
-    publish_per_s: float
-    churn_per_s: float
-    links_per_s: float
-    swaps_per_s: float
-    reaction: float
-    newcomers: int
-    """Brokers that are added in each round."""
-    drains: int
-    """Brokers that are drained in each round, if they are leaves then."""
-    replaces_per_s: float
-    lost_s: float
-    """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
-    founded: bool
-    """Whether the first links are taken as checked, or each is joined by a search."""
-
-
 @dataclass(slots=True)
 class Outcome:
     plan: Plan
@@ -102,89 +65,6 @@ class Outcome:
     records: list[Record]
     faults: dict[str, int] = field(default_factory=dict)
     refused: int = 0
-
-
-def draw(seed: int, focus: Focus = "all") -> Plan:
-    plan = _draw_all(seed)
-    return plan if focus == "all" else _focused(plan, focus)
-
-
-def _focused(plan: Plan, focus: Focus) -> Plan:
-    """The same network, in which every kind of change happens while events flow and clients come and go."""
-    rng = random.Random(f"{plan.seed}/{focus}")
-    crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
-    return msgspec.structs.replace(
-        plan,
-        brokers=max(plan.brokers, 3),
-        faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
-        lost_s=0.0,
-        churn_per_s=rng.choice((0.5, 2.0)),
-        swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
-        newcomers=rng.choice((0, 1, 2)),
-        drains=rng.choice((1, 3)),
-    )
-
-
-def _draw_all(seed: int) -> Plan:
-    rng = random.Random(f"{seed}/plan")
-    routing: RoutingName = rng.choice(
-        ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
-    )
-    datagrams = rng.random() < 0.3
-    faulty = rng.random() < 0.8
-    plan = Plan(
-        seed=seed,
-        shape=rng.choice(("line", "star", "random", "bushy")),
-        brokers=rng.randint(2, 7),
-        routing=routing,
-        covering=routing == "subscription-forwarding" and rng.random() < 0.4,
-        network=NetworkOptions(
-            latency_s_max=rng.choice((0.005, 0.05, 0.3)),
-            datagrams=datagrams,
-            loss=rng.choice((0.0, 0.05, 0.2)) if datagrams else 0.0,
-            duplication=rng.choice((0.0, 0.1)) if datagrams else 0.0,
-        ),
-        faults=_draw_faults(rng) if faulty else FaultOptions(),
-        rounds=rng.randint(1, 2),
-        round_s=rng.choice((4.0, 10.0)),
-        clients_per_broker=rng.randint(1, 2),
-        content=rng.choice((0.0, 0.5, 0.8)),
-        publish_per_s=rng.choice((4.0, 12.0)),
-        churn_per_s=rng.choice((0.0, 0.5, 2.0)),
-        links_per_s=rng.choice((0.0, 0.0, 0.4)),
-        reaction=rng.choice((0.0, 0.2)),
-        founded=rng.random() < 0.7,
-        swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
-        newcomers=rng.choice((0, 0, 0, 1, 3)),
-        drains=rng.choice((0, 0, 1, 3)),
-        replaces_per_s=0.0,
-        lost_s=0.0,
-    )
-    return _draw_repairs(plan, rng)
-
-
-def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
-    """In some schedules links are replaced at once; in others what is lost is lost for good, or taken for it."""
-    replaces = rng.choice((0.0, 0.0, 0.0, 1.0))
-    if rng.random() > 0.3:
-        return msgspec.structs.replace(plan, replaces_per_s=replaces)
-    losses = rng.randint(0, 2)
-    faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
-    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, lost_s=rng.choice((0.5, 2.0, 5.0)))
-
-
-def _draw_faults(rng: random.Random) -> FaultOptions:
-    def sometimes(rate: float) -> float:
-        return rate if rng.random() < 0.4 else 0.0
-
-    return FaultOptions(
-        breaks=sometimes(12.0),
-        partitions=sometimes(4.0),
-        asymmetric=sometimes(4.0),
-        crashes=sometimes(rng.choice((4.0, 12.0))),
-        pauses=sometimes(4.0),
-        span_s_max=rng.choice((1.0, 8.0)),
-    )
 
 
 class _Run:
@@ -202,6 +82,9 @@ class _Run:
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
         self.cluster.steps_max = STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
+        self.crowd = random.Random(f"{plan.seed}/groups")
+        self.groups = [(f"g{number + 1}", self.world.pattern()) for number in range(plan.groups)]
+        self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0
         self.faults: dict[str, int] = {}
@@ -247,6 +130,8 @@ class _Run:
         hand.schedule(span)
         self._spread(self.plan.publish_per_s * span, span, self._publish)
         self._spread(churn_per_s * span, span, self._churn)
+        if self.groups:
+            self._spread(churn_per_s * span, span, self._share)
         self._spread(links_per_s * span, span, self.operator.change_link)
         self._spread(swaps_per_s * span, span, self.operator.swap)
         self._spread(replaces_per_s * span, span, self.operator.replace)
@@ -266,11 +151,16 @@ class _Run:
     # --- clients
 
     def _give_clients(self, brokers: Iterable[str]) -> None:
+        """But not those that went elsewhere while their broker was away."""
         for broker in brokers:
             for number in range(self.plan.clients_per_broker):
-                self.wants[broker, f"{broker}-c{number + 1}"] = {
-                    self.world.pattern(): None for _ in range(self.rng.randint(0, 3))
-                }
+                client = f"{broker}-c{number + 1}"
+                wants = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
+                if any(each == client for _, each in self.wants):
+                    continue
+                self.wants[broker, client] = wants
+                if self.groups and self.crowd.random() < 0.5:
+                    self.shares[broker, client] = {self.crowd.choice(self.groups): None}
 
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""
@@ -285,7 +175,12 @@ class _Run:
             self.lives[broker] = node.incarnation
             for (home, client), patterns in self.wants.items():
                 if home == broker:
-                    self.cluster.attach(broker, client, patterns)
+                    self._attach(broker, client, patterns)
+
+    def _attach(self, broker: str, client: str, patterns: Iterable[Pattern]) -> None:
+        self.cluster.attach(broker, client, patterns)
+        for share in self.shares.get((broker, client), ()):
+            self.cluster.join(broker, client, *share)
 
     def _find_again(self, name: str) -> None:
         """Who was lost for good in the round before is back after all, with all that it remembers."""
@@ -302,10 +197,11 @@ class _Run:
     def _moved(self, client: str, old: str, new: str) -> None:
         """A client was sent elsewhere. If its session is not there (any more), it says anew what it wants."""
         wants = self.wants[new, client] = self.wants.pop((old, client))
+        self.shares[new, client] = self.shares.pop((old, client), {})
         node = self.cluster.nodes[new]
         served = node.broker is not None and self.lives.get(new) == node.incarnation
         if served and not self.cluster.clients.has_session(new, client):
-            self.cluster.attach(new, client, wants)
+            self._attach(new, client, wants)
 
     def _someone(self) -> tuple[str, str] | None:
         """A client whose broker serves it now."""
@@ -334,10 +230,23 @@ class _Run:
             self.cluster.unsubscribe(*someone, pattern)
         elif self.rng.random() < 0.1:
             self.cluster.detach(*someone)
-            self.cluster.attach(*someone, wants)
+            self._attach(*someone, wants)
         else:
             wants[pattern] = None
             self.cluster.subscribe(*someone, pattern)
+
+    def _share(self) -> None:
+        """A client joins a group, or leaves it."""
+        someone = self._someone()
+        if someone is None:
+            return
+        shares, share = self.shares.setdefault(someone, {}), self.crowd.choice(self.groups)
+        if share in shares:
+            del shares[share]
+            self.cluster.part(*someone, *share)
+        else:
+            shares[share] = None
+            self.cluster.join(*someone, *share)
 
     def _react(self, broker: str, client: str, event: Event) -> None:
         """A client that has seen an event may publish one: the stuff of causal chains."""
@@ -409,6 +318,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records) if plan.drains else ()),
+        *(check_shares(records) if plan.groups else ()),
     ]
 
 

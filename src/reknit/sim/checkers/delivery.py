@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from reknit.core.overlay.shapes import Edge, find_path
+from reknit.core.routing.table import GROUPS
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
@@ -80,6 +81,8 @@ class _Ledger:
                 self._moved_in(key, (record.peer, record.client))
             case Kind.MOVED_OUT:
                 self._moved_out(key, (record.peer, record.client))
+            case Kind.SUBSCRIBED if record.client.startswith(GROUPS):
+                pass  # what groups are owed, another checker knows
             case Kind.SUBSCRIBED if record.pattern is not None:
                 self._session(key).patterns[record.pattern] = False
             case Kind.UNSUBSCRIBED if record.pattern is not None:

@@ -1,0 +1,138 @@
+"""What a seed decides before a schedule runs: the network, the strategy, the workload and the faults.
+
+Owns: the plan, and how it is drawn. Must not know: how a schedule is run, or judged.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from reknit.core.routing.strategies import RoutingName
+from reknit.sim.faults import FaultOptions
+from reknit.sim.network import NetworkOptions
+
+__all__ = ["FOCI", "Focus", "Plan", "draw"]
+
+Focus: TypeAlias = Literal["all", "changes", "crashes"]
+"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes")
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Everything that a seed decides before the run."""
+
+    seed: int
+    shape: str
+    brokers: int
+    routing: RoutingName
+    covering: bool
+    network: NetworkOptions
+    faults: FaultOptions
+    rounds: int
+    round_s: float
+    clients_per_broker: int
+    content: float
+    publish_per_s: float
+    churn_per_s: float
+    links_per_s: float
+    swaps_per_s: float
+    reaction: float
+    newcomers: int
+    """Brokers that are added in each round."""
+    drains: int
+    """Brokers that are drained in each round, if they are leaves then."""
+    replaces_per_s: float
+    lost_s: float
+    """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
+    groups: int
+    """Groups that share patterns."""
+    founded: bool
+    """Whether the first links are taken as checked, or each is joined by a search."""
+
+
+def draw(seed: int, focus: Focus = "all") -> Plan:
+    plan = _draw_all(seed)
+    return plan if focus == "all" else _focused(plan, focus)
+
+
+def _focused(plan: Plan, focus: Focus) -> Plan:
+    """The same network, in which every kind of change happens while events flow and clients come and go."""
+    rng = random.Random(f"{plan.seed}/{focus}")
+    crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
+    return msgspec.structs.replace(
+        plan,
+        brokers=max(plan.brokers, 3),
+        faults=msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False),
+        lost_s=0.0,
+        churn_per_s=rng.choice((0.5, 2.0)),
+        swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 1, 2)),
+        drains=rng.choice((1, 3)),
+    )
+
+
+def _draw_all(seed: int) -> Plan:
+    rng = random.Random(f"{seed}/plan")
+    routing: RoutingName = rng.choice(
+        ("subscription-forwarding", "subscription-forwarding", "subscription-forwarding", "global-table", "flooding")
+    )
+    datagrams = rng.random() < 0.3
+    faulty = rng.random() < 0.8
+    plan = Plan(
+        seed=seed,
+        shape=rng.choice(("line", "star", "random", "bushy")),
+        brokers=rng.randint(2, 7),
+        routing=routing,
+        covering=routing == "subscription-forwarding" and rng.random() < 0.4,
+        network=NetworkOptions(
+            latency_s_max=rng.choice((0.005, 0.05, 0.3)),
+            datagrams=datagrams,
+            loss=rng.choice((0.0, 0.05, 0.2)) if datagrams else 0.0,
+            duplication=rng.choice((0.0, 0.1)) if datagrams else 0.0,
+        ),
+        faults=_draw_faults(rng) if faulty else FaultOptions(),
+        rounds=rng.randint(1, 2),
+        round_s=rng.choice((4.0, 10.0)),
+        clients_per_broker=rng.randint(1, 2),
+        content=rng.choice((0.0, 0.5, 0.8)),
+        publish_per_s=rng.choice((4.0, 12.0)),
+        churn_per_s=rng.choice((0.0, 0.5, 2.0)),
+        links_per_s=rng.choice((0.0, 0.0, 0.4)),
+        reaction=rng.choice((0.0, 0.2)),
+        founded=rng.random() < 0.7,
+        swaps_per_s=rng.choice((0.0, 2.0, 6.0)),
+        newcomers=rng.choice((0, 0, 0, 1, 3)),
+        drains=rng.choice((0, 0, 1, 3)),
+        replaces_per_s=0.0,
+        lost_s=0.0,
+        groups=0,
+    )
+    plan = _draw_repairs(plan, rng)
+    return msgspec.structs.replace(plan, groups=rng.choice((0, 0, 1, 2)))
+
+
+def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:
+    """In some schedules links are replaced at once; in others what is lost is lost for good, or taken for it."""
+    replaces = rng.choice((0.0, 0.0, 0.0, 1.0))
+    if rng.random() > 0.3:
+        return msgspec.structs.replace(plan, replaces_per_s=replaces)
+    losses = rng.randint(0, 2)
+    faults = msgspec.structs.replace(plan.faults, losses=losses, lost_links=rng.random() < 0.4)
+    return msgspec.structs.replace(plan, replaces_per_s=replaces, faults=faults, lost_s=rng.choice((0.5, 2.0, 5.0)))
+
+
+def _draw_faults(rng: random.Random) -> FaultOptions:
+    def sometimes(rate: float) -> float:
+        return rate if rng.random() < 0.4 else 0.0
+
+    return FaultOptions(
+        breaks=sometimes(12.0),
+        partitions=sometimes(4.0),
+        asymmetric=sometimes(4.0),
+        crashes=sometimes(rng.choice((4.0, 12.0))),
+        pauses=sometimes(4.0),
+        span_s_max=rng.choice((1.0, 8.0)),
+    )

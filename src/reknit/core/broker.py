@@ -189,10 +189,13 @@ class Broker:
                 self.overlay.add(peer, address, None)
 
     def _end_turn(self) -> None:
+        self.transit.end_of_turn()
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
-        self.transit.end_of_turn()
+        if self.shares.errands:  # a session has stayed, or gone; the overlay has to see what is forwarded
+            self.transit.end_of_turn()
+            self._on_overlay_events(self.overlay.end_of_turn())
         self._on_overlay_events(self.replacing.end_of_turn())
         if self.links.changed:
             self.links.changed = False
@@ -231,7 +234,6 @@ class Broker:
                         self._on_message(message, event)
                 case Linked(peer=peer, again=again):
                     self.sessions.linked(peer, again)
-                    self.shares.linked(peer)
                     self.replacing.met(peer)
                     self.routing.begin_session(peer)
                     self._tell(peer)
@@ -250,9 +252,7 @@ class Broker:
                         self.routing.tell_no_more(peer)
                     else:
                         self.routing.forget(peer)
-                    if drained:
-                        self.shares.inherit(peer)
-                    elif lost or not keep:
+                    if not drained and (lost or not keep):
                         self.shares.lines.split()
                     self._heard(peer)
                     self.replacing.unlinked(peer, keep)

@@ -9,8 +9,8 @@ from reknit.core.shares.options import ShareOptions
 
 
 def test_a_broker_lingers_longer_than_a_line_takes_to_spread() -> None:
-    assert ShareOptions().linger_s > 10.0
-    assert ShareOptions().heirs_max > 0
+    assert ShareOptions().linger_s > 5.0
+    assert ShareOptions().orphan_s < ShareOptions().linger_s
 
 
 def test_an_unknown_name_is_refused() -> None:

@@ -386,7 +386,7 @@ class Departures:
         self._refer(drain, link.greeted)
         self._send_parts(drain)
         if not self.clients:
-            if link.idle:
+            if link.idle and self.shares.done:
                 drain.phase = _Phase.LEAVING
                 self.turn.tell(Kind.CHANGE, peer=drain.peer, detail=DRAINED)
                 self.overlay.links.changed = True  # so that a next life knows that it has to leave

@@ -23,8 +23,8 @@ comes to its next life, which has no members, and is sent on.
 
 A broker says that it has members behind saying what it wants (see ``broker``), so whoever knows of them has a route
 there. When the last one has left, it says so at once, but goes on to want the events for a while: those that are on
-their way to it must find it. A broker that is drained cannot wait; its heir, which is on every way to it, stands for
-it. An event that is published where a group is not known yet is not for it.
+their way to it must find it. A broker that is drained does not leave before that. An event that is published where a
+group is not known yet is not for it.
 
 Owns: the members here, and whose turn it is among them. Must not know: how an event is routed, or a client is reached.
 """
@@ -67,7 +67,6 @@ class Shares:
         self._held: dict[str, list[tuple[Event, Group]]] = {}  # by client that is on its way: what waits for it
         self._lingering: dict[Group, float] = {}  # without members, and until when what they wanted is wanted
         self._orphans: list[_Orphan] = []
-        self._heir_of: dict[str, None] = {}  # brokers for which this one stands
 
     def __bool__(self) -> bool:
         return bool(self.lines)
@@ -143,15 +142,10 @@ class Shares:
                 del self._lingering[group]
                 self.routing.unsubscribe(group_name(group.name), group.pattern)
 
-    def inherit(self, broker: str) -> None:
-        """This neighbour was drained, and is gone."""
-        self._heir_of[broker] = None
-        if len(self._heir_of) > self.options.heirs_max:
-            del self._heir_of[next(iter(self._heir_of))]
-
-    def linked(self, broker: str) -> None:
-        """It is there, or there again."""
-        self._heir_of.pop(broker, None)
+    @property
+    def done(self) -> bool:
+        """Nothing for a group comes here any more."""
+        return not self._members and not self._lingering and not self._orphans
 
     # --- clients on their way
 
@@ -183,7 +177,7 @@ class Shares:
     def serve(self, event: Event, sharing: Sharing, custody: Custody) -> None:
         """Hand the event to a member of each group for which this broker was chosen."""
         for share in sharing.choices:
-            if share.broker == self.turn.node or share.broker in self._heir_of:
+            if share.broker == self.turn.node:
                 self._hand(event, Group(share.group, Pattern(share.topic, share.selector)), custody)
 
     def _hand(self, event: Event, group: Group, custody: Custody | None) -> None:

@@ -54,7 +54,7 @@ class _Tokens:
         self.split = False  # a link was lost since all was calm
         self.handed: dict[_Token, str] = {}  # to: the broker that has handed it to a member
         self.origins: dict[EventId, tuple[EventId, str]] = {}  # of what was sent on: the event, and by whom
-        self.torn: dict[_Token, None] = {}  # sent on by a broker that has died
+        self.torn: dict[EventId, None] = {}  # sent on by a broker that has died
         self.unsettled: dict[EventId, str] = {}
 
     def see(self, record: Record) -> Iterator[Violation]:
@@ -130,8 +130,7 @@ class _Tokens:
         self.owed = {token: debt for token, debt in self.owed.items() if token[0] not in lost}
         self.unsettled = {event: origin for event, origin in self.unsettled.items() if event not in lost}
         self.handed = {token: host for token, host in self.handed.items() if host != node}
-        passed = {of: None for of, by in self.origins.values() if by == node}
-        self.torn.update({token: None for token in self.handed if token[0] in passed})
+        self.torn.update({of: None for of, by in self.origins.values() if by == node})
 
     # --- events
 
@@ -151,7 +150,7 @@ class _Tokens:
     def _shared(self, record: Record, event: Event, group: _Group) -> Iterator[Violation]:
         ident, _ = self.origins.get(event.id, (event.id, ""))
         token, who = (ident, group), f"{record.client} at {record.node}"
-        if token in self.handed and token not in self.torn:
+        if token in self.handed and ident not in self.torn:
             yield Violation("shares", record.time, f"{ident} came to {who} as to another member of {group[0]} before")
         if (record.node, record.client) not in self.members.get(group, {}):
             yield Violation("shares", record.time, f"{ident} came to {who}, which is no member of {group[0]}")

@@ -36,7 +36,7 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
-from reknit.core.shares.lines import Group, GroupLines
+from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
 from reknit.model.pattern import Pattern
@@ -554,10 +554,16 @@ def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
 
 @only("shares")
 @plant
-def send_on_to_who_was_tried(patch: Patch) -> None:
-    """The book is late: it would come back, and go round for ever, or until it is late no more."""
-    original = GroupLines.decide
-    patch.setattr(GroupLines, "decide", lambda self, group, but=(): original(self, group, but[:0]))
+def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
+    original = Shares._leave
+
+    def leave(self: Shares, client: str, group: Group) -> None:
+        original(self, client, group)
+        if group in self._lingering:
+            self._lingering[group] = self.turn.now
+            self.due()
+
+    patch.setattr(Shares, "_leave", leave)
 
 
 # --- sessions that move

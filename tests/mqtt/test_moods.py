@@ -5,8 +5,10 @@ from __future__ import annotations
 from reknit.core.io import Presence
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.mqtt.packets import V5_0, Disconnect, Puback, Publish, Request, Subscribe
+from reknit.mqtt.access import Access, Rule
+from reknit.mqtt.packets import V5_0, Disconnect, Puback, Publish, Request, Suback, Subscribe
 from reknit.mqtt.properties import PropertyId
+from reknit.mqtt.reasons import Reason
 from tests.mqtt.conversation import Client, Room
 
 T = ("g", Pattern("t"))
@@ -68,3 +70,18 @@ def test_what_is_shared_comes_as_the_subscription_says() -> None:
     room.perform([])
     assert client.heard[-1:] == [Publish("t", b"x", 1, 1, properties=((PropertyId.SUBSCRIPTION_ID, 7),))]
     assert room.door.counters.dropped == {"no subscription": 1}
+
+
+def test_rules_hold_for_what_is_shared() -> None:
+    room = Room()
+    room.door.allow(Access([Rule(subscribe=("t/#",), where="x = 1")]))
+    client = room.join("ann", V5_0)
+    (answer,) = client.say(Subscribe(1, (Request("$share/g/t/1", 1), Request("$share/g/u", 1))))
+    assert isinstance(answer, Suback)
+    assert answer.reasons == (1, Reason.NOT_AUTHORIZED)
+    share = ("g", Pattern("t/1"))
+    room.share(Event("t/1", b"no", attributes={"x": 2}), "ann", share)
+    room.share(Event("t/1", b"yes", attributes={"x": 1}), "ann", share)
+    room.perform([])
+    assert [each.payload for each in client.heard if isinstance(each, Publish)] == [b"yes"]
+    assert room.door.counters.dropped == {"not allowed": 1}

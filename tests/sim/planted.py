@@ -534,6 +534,7 @@ def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
 # --- groups
 
 
+@among("groups")
 @only("shares")
 @plant
 def every_broker_serves_the_group(patch: Patch) -> None:
@@ -546,12 +547,14 @@ def every_broker_serves_the_group(patch: Patch) -> None:
     patch.setattr(Shares, "serve", serve)
 
 
+@among("groups")
 @only("shares")
 @plant
 def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
     patch.setattr(Shares, "_send_on", lambda *_: None)
 
 
+@among("groups")
 @only("shares")
 @plant
 def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:

@@ -16,9 +16,10 @@ from reknit.sim.network import NetworkOptions
 
 __all__ = ["FOCI", "Focus", "Plan", "draw"]
 
-Focus: TypeAlias = Literal["all", "changes", "crashes"]
-"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes")
+Focus: TypeAlias = Literal["all", "changes", "crashes", "groups"]
+"""What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; or
+whatever is drawn, with clients that share subscriptions."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "groups")
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -61,6 +62,9 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
 def _focused(plan: Plan, focus: Focus) -> Plan:
     """The same network, in which every kind of change happens while events flow and clients come and go."""
     rng = random.Random(f"{plan.seed}/{focus}")
+    if focus == "groups":
+        churn = max(plan.churn_per_s, 0.5)
+        return msgspec.structs.replace(plan, groups=rng.choice((1, 2)), churn_per_s=churn)
     crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
     return msgspec.structs.replace(
         plan,
@@ -110,8 +114,7 @@ def _draw_all(seed: int) -> Plan:
         lost_s=0.0,
         groups=0,
     )
-    plan = _draw_repairs(plan, rng)
-    return msgspec.structs.replace(plan, groups=rng.choice((0, 0, 1, 2)))
+    return _draw_repairs(plan, rng)
 
 
 def _draw_repairs(plan: Plan, rng: random.Random) -> Plan:

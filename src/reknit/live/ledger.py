@@ -136,8 +136,10 @@ class Past:
 
     def recall(self, sessions: Iterable[KeptSession]) -> Recall:
         """For the core."""
-        clients = {session.client: session.subscriptions.patterns() for session in sessions}
-        return Recall(clients, self.seen, self.lines, self.kept)
+        asked = {session.client: session.subscriptions for session in sessions}
+        clients = {client: each.patterns() for client, each in asked.items()}
+        shares = {client: each.shared_patterns() for client, each in asked.items()}
+        return Recall(clients, self.seen, self.lines, self.kept, shares)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:

@@ -571,6 +571,32 @@ def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
     patch.setattr(Shares, "_leave", leave)
 
 
+@among("groups")
+@plant
+def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
+    patch.setattr(Transit, "_releasing", property(lambda self: False, lambda self, value: None))
+
+
+@near(170)
+@among("groups")
+@only("shares")
+@plant
+def forget_what_members_of_a_life_before_were_to_get(patch: Patch) -> None:
+    patch.setattr(Shares, "news", lambda self, lines: self.lines.news(lines))
+
+
+@among("groups")
+@only("shares")
+@plant
+def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
+    original = Shares.recall
+
+    def recall(self: Shares, lines: Any, seen: Any) -> None:
+        original(self, lines, {})
+
+    patch.setattr(Shares, "recall", recall)
+
+
 # --- sessions that move
 
 

@@ -318,7 +318,7 @@ class Broker:
         elif isinstance(message, Lines | Digests):
             news = self.book.receive(peer, message)
             self.retained.news(news)
-            self.shares.lines.news(news)
+            self.shares.news(news)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):

@@ -65,6 +65,7 @@ class Transit:
         self._seen = seen
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
+        self._releasing = False
         self._seq = 0
 
     # --- in
@@ -182,7 +183,12 @@ class Transit:
             self._send_on()
 
     def _send_on(self) -> None:
-        """What members that are not here any more do not get; what it was made of is settled when it is."""
+        """What members that are not here any more do not get; what it was made of is settled when it is.
+
+        Behind what waited for the gate: that has its numbers already, and numbers must rise on every link.
+        """
+        if self._releasing:
+            return
         errands, self.shares.errands = self.shares.errands, []
         for event, custody in errands:
             event.source = self.source
@@ -230,9 +236,12 @@ class Transit:
         what was kept for us comes on the old way and on the new one.
         """
         held, self._held = self._held, []
+        self._releasing = True
         for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
             if arrived is not None:
                 self.take(event, arrived)
             else:
                 self._go_on(event, custody)
+        self._releasing = False
+        self._send_on()

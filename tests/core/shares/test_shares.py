@@ -19,22 +19,22 @@ LINGER_S = 5.0
 
 
 class World(Cluster):
-    def __init__(self, *edges: tuple[str, str]) -> None:
-        options = BrokerOptions(observe=True, founded=True, shares=ShareOptions(linger_s=LINGER_S))
+    def __init__(self, *edges: tuple[str, str], stores: bool = False) -> None:
+        options = BrokerOptions(observe=True, founded=True, durable=stores, shares=ShareOptions(linger_s=LINGER_S))
         super().__init__(edges, options, NetworkOptions(latency_s_min=0.01, latency_s_max=0.01), "shares")
         self.start_all()
         self.rest()
 
     def rest(self) -> None:
         assert self.settle(60.0), self.restlessness()
-        assert [each.what for each in check_shares(self.records)] == []
+        assert [each.what for each in check_shares(self.records, lasting=self.options.durable)] == []
 
     def member(self, broker: str, client: str, group: str = "g") -> None:
         self.attach(broker, client)
         self.join(broker, client, group, A)
 
     def send(self, broker: str, count: int = 1) -> None:
-        self.publish(broker, "pub", *(Event("a/b") for _ in range(count)))
+        self.publish(broker, "pub", *(Event("a/b", qos=1) for _ in range(count)))
 
     def got(self) -> Counter[str]:
         return Counter(each.client for each in self.records if each.kind is Kind.SHARED)
@@ -43,8 +43,8 @@ class World(Cluster):
         return [each.detail for each in self.records if each.kind is kind]
 
 
-def _line() -> World:
-    world = World(("b1", "b2"), ("b2", "b3"))
+def _line(*, stores: bool = False) -> World:
+    world = World(("b1", "b2"), ("b2", "b3"), stores=stores)
     world.attach("b2", "pub")
     return world
 
@@ -188,3 +188,49 @@ def test_a_broker_that_was_restarted_has_no_members_and_says_so() -> None:
     world.send("b2", 2)
     world.rest()
     assert world.got() == {"bob": 6}
+
+
+def test_with_a_store_members_are_members_again_and_keep_what_they_had() -> None:
+    world = _line(stores=True)
+    world.member("b1", "ann")
+    world.member("b3", "bob")
+    world.rest()
+    world.send("b2", 4)
+    world.kernel.run(until=world.kernel.now + 0.011)  # they are there, and nobody has heard of it
+    world.crash("b1")
+    world.send("b2", 4)
+    world.start("b1")
+    world.rest()
+    assert world.got() == {"ann": 4, "bob": 4}
+
+
+def test_with_a_store_what_is_sent_on_is_not_lost_by_a_death() -> None:
+    """b1 has no member any more when its share comes, sends it on, and dies before anybody has it."""
+    world = _line(stores=True)
+    world.member("b1", "ann")
+    world.member("b3", "bob")
+    world.rest()
+    world.send("b2", 4)
+    world.part("b1", "ann", "g", A)
+    world.kernel.run(until=world.kernel.now + 0.011)
+    assert len(world.seen(Kind.PASSED_ON)) == 2
+    world.crash("b1")
+    world.start("b1")
+    world.rest()
+    assert world.got() == {"bob": 4}
+
+
+def test_with_a_store_a_next_life_wants_what_is_on_its_way_to_members_that_it_had() -> None:
+    world = _line(stores=True)
+    world.member("b1", "ann")
+    world.member("b3", "bob")
+    world.rest()
+    world.crash("b2")
+    world.start("b2")
+    world.attach("b2", "pub")
+    world.send("b2", 4)  # decided, and not under way before its neighbours are there
+    world.part("b1", "ann", "g", A)
+    world.crash("b1")
+    world.start("b1")
+    world.rest()
+    assert world.got() == {"bob": 4}

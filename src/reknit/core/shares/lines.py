@@ -89,16 +89,21 @@ class GroupLines:
 
     def _read(self, name: str, value: bytes) -> None:
         try:
-            line = _names.decode(name)
-            group = Group(line.group, Pattern(line.topic, line.selector))
-            group.pattern.check()
-            count = _counts.decode(value) if value else Count()
-        except (msgspec.MsgspecError, BadPattern, ValueError):  # another broker's fault
+            named, count = _read_name(name), _counts.decode(value) if value else Count()
+        except msgspec.MsgspecError:
+            named, count = None, Count()
+        if named is None:  # another broker's fault
             self.book.refused += 1
             return
-        self._learn(group, line.broker, count)
-        if line.broker == self.node:
+        group, broker = named
+        self._learn(group, broker, count)
+        if broker == self.node:
             self.tell(group)
+
+    def own_of(self, keys: Iterable[Key]) -> list[Group]:
+        """The groups of which this broker has, or had, members by these lines."""
+        lines = [_read_name(name) for kind, name in keys if kind == GROUP]
+        return [group for group, broker in filter(None, lines) if broker == self.node]
 
     def split(self) -> None:
         """The tree has lost a part: whoever is still here says so."""
@@ -155,6 +160,17 @@ class GroupLines:
             for group, counts in sorted(self._of.items())
             for broker, count in sorted(counts.items())
         ]
+
+
+def _read_name(name: str) -> tuple[Group, str] | None:
+    """The group and the broker of a line; None if nobody can have written that."""
+    try:
+        line = _names.decode(name)
+        group = Group(line.group, Pattern(line.topic, line.selector))
+        group.pattern.check()
+    except (msgspec.MsgspecError, BadPattern, ValueError):
+        return None
+    return group, line.broker
 
 
 def _at(weights: list[tuple[str, int]], place: int) -> str:

@@ -103,8 +103,16 @@ class Shares:
 
     def recall(self, lines: Iterable[Key], seen: Mapping[str, int]) -> None:
         """What a life before knew of groups, and which events came by; the members are here again."""
-        self.lines.news(lines)
+        self.news(lines)
         self._served = dict(seen)
+
+    def news(self, lines: Iterable[Key]) -> None:
+        """These lines of the book have become others."""
+        keys = list(lines)
+        self.lines.news(keys)
+        for group in self.lines.own_of(keys):
+            if group not in self._members:  # a life before had some, and what is on its way to them must find us
+                self._linger(group)
 
     def part(self, each: Part) -> None:
         for name, pattern in each.shares:
@@ -121,7 +129,11 @@ class Shares:
         self.lines.tell(group)
         if not members:
             del self._members[group]
-            self._lingering[group] = self.turn.now + self.options.linger_s
+            self._linger(group)
+
+    def _linger(self, group: Group) -> None:
+        self._lingering[group] = self.turn.now + self.options.linger_s
+        self.routing.subscribe(group_name(group.name), group.pattern)
 
     def presence(self, each: Presence) -> None:
         mood = _AWAY if not each.present else _READY if each.room else _FULL

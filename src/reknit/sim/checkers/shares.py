@@ -26,7 +26,7 @@ from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import DRAINED, Kind, Record
+from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
 __all__ = ["check_shares"]
 
@@ -92,7 +92,8 @@ class _Tokens:
             case Kind.CHANGE:
                 if record.detail == DRAINED:
                     self.drained[record.node] = None
-                self._split(record.detail.partition(":")[0] not in _ORDERLY)
+                lossy = record.detail.startswith(SWAP_WITHOUT)
+                self._split(lossy or record.detail.partition(":")[0] not in _ORDERLY)
             case Kind.CALM:
                 yield from self._calm(record.time)
 

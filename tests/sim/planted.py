@@ -13,6 +13,7 @@ import pytest
 
 from reknit.core import turn
 from reknit.core.broker import Broker
+from reknit.core.homes.homes import Homes
 from reknit.core.io import Import
 from reknit.core.links import link as link_module
 from reknit.core.links.custody import Custody
@@ -549,6 +550,7 @@ def every_broker_serves_the_group(patch: Patch) -> None:
     patch.setattr(Shares, "serve", serve)
 
 
+@near(41)
 @among("groups")
 @only("shares")
 @plant
@@ -556,6 +558,7 @@ def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
     patch.setattr(Shares, "_send_on", lambda *_: None)
 
 
+@near(48)
 @among("groups")
 @only("shares")
 @plant
@@ -571,10 +574,12 @@ def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
     patch.setattr(Shares, "_leave", leave)
 
 
+@near(5)
 @among("groups")
 @plant
 def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
-    patch.setattr(Transit, "_releasing", property(lambda self: False, lambda self, value: None))
+    never = property(lambda self: False, lambda self, value: None)
+    patch.setattr(Transit, "_releasing", never, raising=False)  # every transit has one of its own
 
 
 @near(170)
@@ -595,6 +600,38 @@ def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
         original(self, lines, {})
 
     patch.setattr(Shares, "recall", recall)
+
+
+# --- homes
+
+
+@among("homes")
+@only("homes")
+@plant
+def keep_a_session_whose_client_has_begun_anew_elsewhere(patch: Patch) -> None:
+    patch.setattr(Sessions, "_end_those_elsewhere", lambda self: self.homes.over.clear())
+
+
+@among("homes")
+@plant
+def let_each_broker_take_its_own_word_for_the_last(patch: Patch) -> None:
+    original = Homes._read
+
+    def read(self: Homes, client: str, value: bytes) -> None:
+        if client in self.clients:
+            self.over.pop(client, None)
+        else:
+            original(self, client, value)
+
+    patch.setattr(Homes, "_read", read)
+
+
+@among("homes")
+@plant
+def end_a_session_that_is_on_its_way(patch: Patch) -> None:
+    patch.setattr(Departures, "moves", lambda self, client: False)
+    patch.setattr(Arrivals, "awaits", lambda self, client: False)
+    patch.setattr(Arrivals, "source", lambda self, client: "")
 
 
 # --- sessions that move

@@ -15,6 +15,7 @@ from typing import Any
 
 from reknit.core.book.book import Book
 from reknit.core.book.retained import RetainedLines
+from reknit.core.homes.homes import HOME, Homes
 from reknit.core.io import (
     Accepted,
     AddLink,
@@ -107,8 +108,7 @@ class Broker:
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
         if options.founded:
             founded, wanted = founded | wanted, {}
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self.source = f"{name}.{incarnation:x}"
         self.turn = Turn(name, options.observe, options.durable)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
@@ -117,19 +117,20 @@ class Broker:
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
         times = (options.changes, options.overlay, options.repair)
-        self.replacing = Replacing(
-            self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
-        )
+        tree = (self.turn, self.links, self.overlay, edits, options.covering)
+        self.replacing = Replacing(*tree, *times, rng, self.source)
         expected = [name for name in (*founded, *wanted) if name not in self.overlay.swaps.hidden()]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
         seen: dict[str, int] = {}  # by source: its last event that came by
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._lines_later: dict[str, list[Message]] = {}  # lines for those, and for others that are not told now
-        self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
+        book = (self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
+        self.book = Book(*book, passing={HOME: options.homes.gone_s})
+        self.homes = Homes(self.turn, self.book, self._clients, address, options.homes)
         self.retained = RetainedLines(self.turn, self.book)
         self.shares = Shares(self.turn, self.routing, self.book, options.shares)
-        parts = (self.turn, self.overlay, self.routing, self.shares, self._clients, seen, self.source)
+        parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares)
         self.transit = Transit(self.turn, *layers, self.source, seen, options)
@@ -319,6 +320,7 @@ class Broker:
             news = self.book.receive(peer, message)
             self.retained.news(news)
             self.shares.news(news)
+            self.sessions.news(news)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):

@@ -32,7 +32,7 @@ from reknit.core.io import Remember
 from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
-from reknit.live.driver import Driver, RecordSink
+from reknit.live.driver import Driver
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.guard import Guard, is_loopback
@@ -50,6 +50,7 @@ from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import Keeper
 from reknit.store.entries import Store, StoreError
 from reknit.store.sqlite import SqliteStore
+from reknit.trace.passage import RecordSink
 
 __all__ = ["DOORS", "BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
@@ -314,7 +315,9 @@ def _driver(
 ) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
-    options = msgspec.structs.replace(settings.options, observe=trace is not None, durable=storage is not None)
+    homes = msgspec.structs.replace(settings.options.homes, unique=settings.mqtt.unique_ids)
+    own = {"observe": trace is not None, "durable": storage is not None, "homes": homes}
+    options = msgspec.structs.replace(settings.options, **own)
     rng = random.Random(f"{plan.name}/{incarnation}")
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -48,8 +48,12 @@ class Book:
         send: Callable[[str, Message], None],
         options: BookOptions,
         epoch_s: float = 0.0,
+        passing: Mapping[str, float] | None = None,
     ) -> None:
-        """``source``: the name under which this life writes. ``epoch_s``: makes a time of the core one since 1970."""
+        """``source``: the name under which this life writes. ``epoch_s``: makes a time of the core one since 1970.
+
+        ``passing``: kinds that no next life needs, and for how long it is remembered that one of them is gone.
+        """
         self.turn = turn
         self.source = source
         self.neighbours = neighbours
@@ -57,6 +61,7 @@ class Book:
         self.options = options
         self.refused = 0  # lines for which there was no room
         self.epoch_s = epoch_s
+        self._passing = passing or {}
         self._lines: dict[Key, Line] = {}
         self._digests = [0] * BUCKETS
         self._bytes = 0
@@ -89,6 +94,13 @@ class Book:
         self._tell([line], "")
         return True
 
+    def propose(self, kind: str, name: str, value: bytes) -> None:
+        """Write it as the oldest word of all: it counts where nobody knows another."""
+        line = Line(kind, name, value, 1, self.source)
+        if (kind, name) not in self._lines and self._take(line):
+            self._keep(line)
+            self._tell([line], "")
+
     def _wall(self) -> float:
         return self.turn.now + self.epoch_s
 
@@ -110,7 +122,7 @@ class Book:
 
     def _forget_at(self, line: Line) -> float:
         """The same moment for all brokers, or they would remind each other."""
-        return line.time_ms / 1000 + self.options.gone_s - self.epoch_s
+        return line.time_ms / 1000 + self._passing.get(line.kind, self.options.gone_s) - self.epoch_s
 
     def _tell(self, lines: list[Line], but: str) -> None:
         for peer in self.neighbours():
@@ -133,7 +145,7 @@ class Book:
         return [(line.kind, line.name) for line in news]
 
     def _keep(self, line: Line) -> None:
-        if self.turn.keeping:
+        if self.turn.keeping and line.kind not in self._passing:
             self.turn.effects.append(KeepLine(line))
 
     def recall(self, lines: Iterable[Line]) -> list[Key]:
@@ -198,7 +210,7 @@ class Book:
         self._bytes -= _size(line)
         self._digests[_bucket(key)] ^= _digest(line)
         del self._gone[key]
-        if self.turn.keeping:
+        if self.turn.keeping and key[0] not in self._passing:
             self.turn.effects.append(DropLine(*key))
 
 

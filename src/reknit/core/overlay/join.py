@@ -271,6 +271,8 @@ class Joins:
     # --- times
 
     def deadline(self) -> float | None:
+        if not self.wanted and self._answering is None:
+            return None
         times = [each.give_up_at for each in self.wanted.values() if each.wave is not None]
         if not self.shut:
             times += [each.try_at for each in self.wanted.values() if each.wave is None]

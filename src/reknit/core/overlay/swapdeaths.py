@@ -77,6 +77,8 @@ class SwapDeaths(SwapLinks):
         self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
 
     def deadline(self) -> float | None:
+        if self.current is None and not self.wishes and self._returns_deadline() == inf:
+            return None  # as nearly always, and it is asked after every turn
         times = (super().deadline(), self._next_absence(), self._asks_at())
         return min((at for at in times if at is not None and at < inf), default=None)
 

@@ -349,3 +349,38 @@ def test_what_waits_for_a_cause_goes_on_when_the_swap_is_undone() -> None:
     assert play.end() == [("a", "b"), ("b", "c")]
     seen = [record for record in play.records if record.kind is Kind.DELIVERED and record.node == "b"]
     assert "all/effect" in [record.event.topic for record in seen if record.event]
+
+
+# --- the middle is drained while the mover is away
+
+
+def test_a_mover_that_comes_back_hears_that_its_middle_has_left_for_good() -> None:
+    """Nobody would ever answer at the middle; the goal, with which that has left word, says so to the mover."""
+    play = Play("a-b b-c a-d")
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    play.drain("b")
+    play.at(60.0)
+    assert play.nodes["b"].gone
+    play.at(61.0, start="a")
+    assert play.end() == [("a", "c"), ("a", "d")]
+
+
+def test_a_mover_that_was_turned_away_before_the_middle_left_asks_again() -> None:
+    """It is back while the middle is still there, but reaches nobody; and the heir is restarted meanwhile."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    for one, other in ("ab", "ba"):
+        play.network.cut(one, other)
+    play.at(40.0, start="a")
+    play.until("swap: undone at the mover")
+    play.drain("b")
+    for one, other in ("ac", "ca"):
+        play.network.cut(one, other)
+    play.at(20.0, crash="c")
+    assert play.nodes["b"].gone
+    play.at(21.0, start="c")
+    play.network.heal()
+    assert play.end() == [("a", "c")]

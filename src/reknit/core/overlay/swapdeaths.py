@@ -33,7 +33,8 @@ what came before. No answer makes a link that its mover does not hold already. A
 not any more, is greeted as such, so that no end without memory takes it for one; and whoever drops a link that the
 other may hold for one of the tree refuses it from then on, in all its lives. A broker that comes back after all finds
 itself refused by those that have gone on without it, ends the swap in the same way, and if it has lost its link to the
-tree by that, it asks to be joined like a stranger, by a search.
+tree by that, it asks to be joined like a stranger, by a search. If one of them was drained meanwhile, and has left for
+good, the other says so when it refuses (``links/former``): else the search would wait for an answer for ever.
 
 What was on its way to or through the one that is lost is lost with it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reknit.core.links.former import FORMER_MAX, LEFT_MAX, Former
+from reknit.core.links.former import FORMER_MAX, HOLDERS_MAX, LEFT_MAX, Former
 from reknit.wire.codec import VERSION
 from reknit.wire.messages import Hello
 
@@ -74,6 +74,8 @@ def test_bounds() -> None:
     assert refusal is not None
     assert len(former.gone) == FORMER_MAX
     assert len(refusal.left) == LEFT_MAX
+    former.has_gone("last", [f"b{number}" for number in range(HOLDERS_MAX + 1)])
+    assert former.gone["last"] == [f"b{number}" for number in range(1, HOLDERS_MAX + 1)]
     for number in range(FORMER_MAX):
         former.give_up(f"n{number}")
     assert former.refusal(_hello("b")) is None

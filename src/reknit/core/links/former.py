@@ -14,10 +14,13 @@ from typing import TypeVar
 
 from reknit.wire.messages import Hello, Refuse
 
-__all__ = ["FORMER_MAX", "LEFT_MAX", "Former"]
+__all__ = ["FORMER_MAX", "HOLDERS_MAX", "LEFT_MAX", "Former"]
 
 FORMER_MAX = 256
 """Neighbours of each kind that are remembered; beyond it the oldest go."""
+
+HOLDERS_MAX = 64
+"""Brokers that may still hold one that has gone for a neighbour: those that it has given up last."""
 
 LEFT_MAX = 16
 """Brokers that have left for good, as one refusal names them: it has to fit into a greeting."""
@@ -41,7 +44,7 @@ class Former:
         _keep(self.given_up, peer, None)
 
     def has_gone(self, peer: str, holders: Iterable[str]) -> None:
-        _keep(self.gone, peer, list(holders)[:FORMER_MAX])
+        _keep(self.gone, peer, list(holders)[-HOLDERS_MAX:])
 
     def meets(self, peer: str) -> None:
         """There may be a link again."""

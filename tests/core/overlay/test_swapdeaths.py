@@ -384,3 +384,15 @@ def test_a_mover_that_was_turned_away_before_the_middle_left_asks_again() -> Non
     play.at(21.0, start="c")
     play.network.heal()
     assert play.end() == [("a", "c")]
+
+
+def test_a_mover_that_has_never_heard_from_the_goal_either_calls_it() -> None:
+    """It waits for the goal to dial, which has given it up long since; and in the middle there is nobody any more."""
+    play = Play()
+    play.until("swap: connectAck at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    play.drain("b")
+    play.at(60.0, start="a")
+    assert play.nodes["b"].gone
+    assert play.end() == [("a", "c")]

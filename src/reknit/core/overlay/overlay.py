@@ -432,6 +432,8 @@ class Overlay:
         if self.leaves.of:
             yield from self._finish_leaving()
         yield from self.swaps.give_up_the_lost()
+        while self.swaps.to_be_called:
+            self.joins.want_back(*self.swaps.to_be_called.popitem())
         yield from self._go_on()
         self.swaps.answer_inquiries()
         self.swaps.flush()

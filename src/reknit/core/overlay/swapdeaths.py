@@ -76,6 +76,7 @@ class SwapDeaths(SwapLinks):
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
         self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
+        self.to_be_called: dict[str, str] = {}  # since no other of the swap is there: where the tree may be
 
     def deadline(self) -> float | None:
         times = (super().deadline(), self._next_absence(), self._asks_at())
@@ -236,6 +237,9 @@ class SwapDeaths(SwapLinks):
         note = swap.note
         swap.triangle.flush()
         self._send(note.middle, Unlock(note.id), self._doubt(note.middle, self._addresses(self._others())))
+        middle = self.links.of.get(note.middle)
+        if middle is None or not middle.greeted:  # it may have left for good, and the goal may know
+            self.to_be_called |= self._addresses((note.goal,))
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)

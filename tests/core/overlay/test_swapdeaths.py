@@ -396,3 +396,20 @@ def test_a_mover_that_has_never_heard_from_the_goal_either_calls_it() -> None:
     play.at(60.0, start="a")
     assert play.nodes["b"].gone
     assert play.end() == [("a", "c")]
+
+
+def test_a_mover_whose_goal_has_dropped_it_and_left_calls_the_middle() -> None:
+    """Mover and middle end the swap by themselves; the goal, which had given up the mover, goes into the middle."""
+    play = Play()
+    play.until("swap: start at the mover")
+    play.at(0.5)
+    for name in "ab":
+        play.pause(name)
+    play.at(40.0)
+    play.drain("c")
+    play.at(61.0)
+    for name in "ab":
+        play.resume(name)
+    play.at(61.0 + play.options.overlay.close_s_max)  # the replaced link is never empty: nobody settles the last word
+    assert play.end() == [("a", "b")]
+    assert play.nodes["c"].gone

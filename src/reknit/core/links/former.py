@@ -61,12 +61,12 @@ class Former:
     def refusal(self, hello: Hello) -> Refuse | None:
         """Of one who is no neighbour and does not ask to be one; None if it may be right, and we have no memory."""
         name = hello.name
+        left = [each for each, holders in self.gone.items() if name in holders][:LEFT_MAX]
         if name in self.given_up:
-            left = [each for each, holders in self.gone.items() if name in holders][:LEFT_MAX]
             return Refuse(f"{self.me} has given up {name} as lost", retry=True, stranger=True, left=left)
         if hello.linked and name not in self._left:
             return None
-        return Refuse(f"{self.me} and {name} are no neighbours", retry=False, stranger=True)
+        return Refuse(f"{self.me} and {name} are no neighbours", retry=False, stranger=True, left=left)
 
 
 def _keep(some: dict[str, _Value], name: str, value: _Value) -> None:

@@ -76,7 +76,7 @@ class SwapDeaths(SwapLinks):
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
         self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
-        self.to_be_called: dict[str, str] = {}  # since no other of the swap is there: where the tree may be
+        self.to_be_called: dict[str, str] = {}  # instead of such a neighbour, which is away: it may have left for good
 
     def deadline(self) -> float | None:
         times = (super().deadline(), self._next_absence(), self._asks_at())
@@ -84,7 +84,7 @@ class SwapDeaths(SwapLinks):
 
     def _next_absence(self) -> float:
         """When the next of the others has been away for a lease."""
-        times = [self._lost_at(peer) for peer in self._others()]
+        times = [self._lost_at(peer) for peer in (*self._others(), *self._unsure)]
         return min((at for at in times if at > self.turn.now), default=inf)
 
     def _others(self) -> tuple[str, ...]:
@@ -151,6 +151,17 @@ class SwapDeaths(SwapLinks):
         lost = [peer for peer in self._others() if self._lost_at(peer) <= self.turn.now]
         if lost and self.current is not None:
             yield from self._without(self.current, lost, refused=False)
+        for peer in list(self._unsure):
+            self._call_instead_of(peer)
+
+    def _call_instead_of(self, peer: str) -> None:
+        """A neighbour by a swap that has ended; if it does not come to say so, another of the three may know why."""
+        told, others = self._unsure[peer]
+        if told.pending == 0 or peer not in self.links.of:
+            del self._unsure[peer]
+        elif self._lost_at(peer) <= self.turn.now:
+            del self._unsure[peer]
+            self.to_be_called |= {name: address for name, address in others.items() if name != peer}
 
     def to_be_asked(self, peer: str) -> dict[str, str]:
         """If ``peer`` turns us out: who could join us to the tree again, with addresses.
@@ -232,14 +243,20 @@ class SwapDeaths(SwapLinks):
         self._close(note.middle, swap)
         yield from self._drain(swap)
 
+    def _on_close_ba(self, swap: Swapping, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
+        """Where all goes well, the mover is sure of the goal once that has settled what the middle has said last."""
+        was_over = swap.triangle.over
+        others = {swap.note.goal: "", swap.note.middle: ""}
+        known = others | self._addresses(tuple(others))
+        yield from super()._on_close_ba(swap, peer, custody)
+        if swap.note.part is Part.MOVER and swap.triangle.over and not was_over:
+            self._unsure[swap.note.goal] = (custody, known)
+
     def _undo(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
         """Nobody has moved: the tree is the old one."""
         note = swap.note
         swap.triangle.flush()
         self._send(note.middle, Unlock(note.id), self._doubt(note.middle, self._addresses(self._others())))
-        middle = self.links.of.get(note.middle)
-        if middle is None or not middle.greeted:  # it may have left for good, and the goal may know
-            self.to_be_called |= self._addresses((note.goal,))
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)

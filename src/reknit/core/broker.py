@@ -191,6 +191,7 @@ class Broker:
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
+        self.overlay.history.flush()
         self.links.flush()
 
     def _remembered(self) -> Remember:
@@ -215,6 +216,7 @@ class Broker:
         self.retained.news(self.book.recall(each.lines))
         self.sessions.recall(each.clients, each.seen)
         self.transit.recall(each.kept)
+        self.overlay.history.recall(each.changes)
 
     # --- neighbours
 

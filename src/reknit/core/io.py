@@ -8,7 +8,7 @@ sees a socket, and the shell never sees what a frame means.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,7 @@ __all__ = [
     "Import",
     "Input",
     "Keep",
+    "KeepChange",
     "KeepLine",
     "LinkAppeared",
     "LinkVanished",
@@ -251,6 +252,8 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
     """Of the book; see ``KeepLine``."""
     kept: Sequence[tuple[Event, bool]]
     """In the order of their numbers; see ``Keep``."""
+    changes: Sequence[Mapping[str, Any]] = ()
+    """Of the history; see ``KeepChange``."""
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
@@ -362,6 +365,13 @@ class DropLine(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
+class KeepChange(msgspec.Struct, frozen=True, gc=False):
+    """What is told of a change that is over, its times by the clock of this life; None: it is remembered no more."""
+
+    id: str
+    record: Mapping[str, Any] | None
+
+
 # --- effects: sessions that move
 
 
@@ -428,6 +438,7 @@ Effect: TypeAlias = (
     | Drop
     | KeepLine
     | DropLine
+    | KeepChange
     | Export
     | Thaw
     | Redirect

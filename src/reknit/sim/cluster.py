@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -29,6 +30,7 @@ from reknit.core.io import (
     Import,
     Input,
     Keep,
+    KeepChange,
     KeepLine,
     LinkAppeared,
     LinkVanished,
@@ -75,6 +77,7 @@ class Shelf:
     seen: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
     kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def perform(self, effect: Effect) -> None:
         match effect:
@@ -87,6 +90,10 @@ class Shelf:
                 self.lines[line.kind, line.name] = line
             case DropLine(kind=kind, name=name):
                 del self.lines[kind, name]
+            case KeepChange(id=id_, record=None):
+                del self.changes[id_]
+            case KeepChange(id=id_, record=record) if record is not None:
+                self.changes[id_] = record
 
     def leave(self, broker: Broker) -> None:
         """It dies now: what its sessions want, and what they have had."""
@@ -97,7 +104,7 @@ class Shelf:
 
     def recall(self) -> Recall:
         kept = [self.kept[ident] for ident in sorted(self.kept)]
-        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept)
+        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept, list(self.changes.values()))
 
 
 @dataclass(slots=True)
@@ -277,7 +284,7 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
-            case Keep() | Drop() | KeepLine() | DropLine():
+            case Keep() | Drop() | KeepLine() | DropLine() | KeepChange():
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)
             case _:

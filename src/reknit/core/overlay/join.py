@@ -290,6 +290,8 @@ class Joins:
         for intent in list(self.wanted.values()):
             if intent.wave is not None and now >= intent.give_up_at:
                 reached = False if self.links.is_dialling(intent.peer) else None
+                if intent.once and reached is None:  # perhaps nobody can answer any more
+                    self.links.knock(intent.peer, intent.address)
                 self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time", reached)
             elif intent.wave is None and now >= intent.try_at and not self.shut:
                 yield from self._try(intent)

@@ -79,7 +79,7 @@ class SwapDeaths(SwapLinks):
         self.to_be_called: dict[str, str] = {}  # instead of such a neighbour, which is away: it may have left for good
 
     def deadline(self) -> float | None:
-        if self.current is None and not self.wishes and self._returns_deadline() == inf:
+        if self.current is None and not self.wishes and not self._unsure and self._returns_deadline() == inf:
             return None  # as nearly always, and it is asked after every turn
         times = (super().deadline(), self._next_absence(), self._asks_at())
         return min((at for at in times if at is not None and at < inf), default=None)

@@ -23,6 +23,7 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
         "liveness",
         "order",
         "sessions",
+        "shares",
         "tables",
         "tree",
         "whole",

@@ -12,6 +12,7 @@ from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.options import ShareOptions
 
 __all__ = ["BrokerOptions"]
 
@@ -44,4 +45,5 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: ChangeOptions = ChangeOptions()
     repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()
+    shares: ShareOptions = ShareOptions()
     book: BookOptions = BookOptions()

@@ -131,12 +131,14 @@ class DurableDriver(Driver):
             super()._perform_rare(effect, now)
 
     def _finish(self) -> None:
-        if self.moves.pending:
+        if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
         held = self._held
         for output in self.door.output():
             if output.conn in self.clients:
                 held.take(output)
+        if self.door.news:
+            self._tell_clients()
         if self._frames:
             frames, self._frames = self._frames, {}
             held.take_frames(frames)

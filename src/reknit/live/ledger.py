@@ -148,9 +148,11 @@ class Past:
 
     def recall(self, sessions: Iterable[KeptSession], wall_offset: float = 0.0) -> Recall:
         """For the core. ``wall_offset``: as the ledger of this life has it."""
-        clients = {session.client: session.subscriptions.patterns() for session in sessions}
+        asked = {session.client: session.subscriptions for session in sessions}
+        clients = {client: each.patterns() for client, each in asked.items()}
+        shares = {client: each.shared_patterns() for client, each in asked.items()}
         changes = [_shifted(each, -wall_offset) for each in self.changes]
-        return Recall(clients, self.seen, self.lines, self.kept, changes)
+        return Recall(clients, self.seen, self.lines, self.kept, changes, shares)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:

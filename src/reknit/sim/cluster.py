@@ -17,6 +17,7 @@ from reknit.core.io import (
     Attach,
     Close,
     Deliver,
+    DeliverShared,
     Detach,
     Dial,
     Discard,
@@ -29,12 +30,14 @@ from reknit.core.io import (
     Export,
     Import,
     Input,
+    Join,
     Keep,
     KeepChange,
     KeepLine,
     LinkAppeared,
     LinkVanished,
     Observe,
+    Part,
     Publish,
     Recall,
     Redirect,
@@ -74,6 +77,7 @@ class Shelf:
     """What a broker with a store has kept for its next life. A turn and what it keeps are one step here."""
 
     clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    shares: dict[str, list[tuple[str, Pattern]]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
     kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
@@ -99,12 +103,14 @@ class Shelf:
         """It dies now: what its sessions want, and what they have had."""
         table = broker.routing.table
         self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
+        self.shares = {name: broker.shares.of(name) for name in broker.sessions.clients}
         for source, last in broker.seen.items():
             self.seen[source] = max(last, self.seen.get(source, 0))
 
     def recall(self) -> Recall:
         kept = [self.kept[ident] for ident in sorted(self.kept)]
-        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept, list(self.changes.values()))
+        lines, changes = list(self.lines.values()), list(self.changes.values())
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)
 
 
 @dataclass(slots=True)
@@ -271,6 +277,8 @@ class Cluster:
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:
                     self.clients.deliver(name, client, event)
+            case DeliverShared(event=event, client=client):
+                self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
             case Close(conn=conn):
@@ -338,6 +346,12 @@ class Cluster:
     def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
         self.give(broker, Unsubscribe(client, patterns))
 
+    def join(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Join(client, ((group, pattern),)))
+
+    def part(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Part(client, ((group, pattern),)))
+
     def publish(self, broker: str, client: str, *events: Event) -> None:
         self.give(broker, Publish(client, events))
 
@@ -398,7 +412,7 @@ class Cluster:
             return False
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
-        if not broker.replacing.at_rest:
+        if not broker.replacing.at_rest or not broker.shares.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

@@ -181,7 +181,7 @@ class Overlay:
                 self.links.remove(peer, reason)
             self.swaps.closed(peer)
             self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
-            yield Unlinked(peer, keep)
+            yield Unlinked(peer, keep, lost)
             yield from self.swaps.unlinked(peer)
             yield from self._gone(peer, "")
 

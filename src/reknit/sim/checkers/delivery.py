@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 from reknit.core.overlay.shapes import Edge, find_path
+from reknit.core.routing.table import GROUPS
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
@@ -101,6 +102,8 @@ class _Ledger:
                 self._moved_in(key, (record.peer, record.client))
             case Kind.MOVED_OUT:
                 self._moved_out(key, (record.peer, record.client))
+            case Kind.SUBSCRIBED if record.client.startswith(GROUPS):
+                pass  # what groups are owed, another checker knows
             case Kind.SUBSCRIBED if record.pattern is not None:
                 patterns = self._session(key).patterns
                 patterns[record.pattern] = self.lasting and patterns.get(record.pattern, False)

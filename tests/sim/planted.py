@@ -753,7 +753,7 @@ def take_back_whom_one_has_given_up(patch: Patch) -> None:
 
     def give_up(self: Links, peer: str, reason: str) -> None:
         self.remove(peer, reason)
-        del self._former[peer]
+        del self.former._left[peer]
 
     patch.setattr(Links, "give_up", give_up)
 

@@ -5,8 +5,8 @@ Owns: their shapes. Must not know: who performs them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,7 @@ __all__ = [
     "Export",
     "Import",
     "Keep",
+    "KeepChange",
     "KeepLine",
     "Match",
     "Observe",
@@ -152,6 +153,13 @@ class DropLine(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
+class KeepChange(msgspec.Struct, frozen=True, gc=False):
+    """What is told of a change that is over, its times by the clock of this life; None: it is remembered no more."""
+
+    id: str
+    record: Mapping[str, Any] | None
+
+
 # --- effects: sessions that move
 
 
@@ -221,6 +229,7 @@ Effect: TypeAlias = (
     | Drop
     | KeepLine
     | DropLine
+    | KeepChange
     | Export
     | Thaw
     | Redirect

@@ -198,6 +198,7 @@ class Broker:
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
+        self.overlay.history.flush()
         self.links.flush()
 
     def _remembered(self) -> Remember:
@@ -224,6 +225,7 @@ class Broker:
         self.sessions.recall(each.clients, each.shares, each.seen)
         self.shares.recall(lines, each.seen)
         self.transit.recall(each.kept)
+        self.overlay.history.recall(each.changes)
 
     # --- neighbours
 

@@ -8,7 +8,7 @@ sees a socket, and the shell never sees what a frame means.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,7 @@ from reknit.core._effects import (
     Export,
     Import,
     Keep,
+    KeepChange,
     KeepLine,
     Match,
     Observe,
@@ -66,6 +67,7 @@ __all__ = [
     "Input",
     "Join",
     "Keep",
+    "KeepChange",
     "KeepLine",
     "LinkAppeared",
     "LinkVanished",
@@ -298,6 +300,8 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
     """Of the book; see ``KeepLine``."""
     kept: Sequence[tuple[Event, bool]]
     """In the order of their numbers; see ``Keep``."""
+    changes: Sequence[Mapping[str, Any]] = ()
+    """Of the history; see ``KeepChange``."""
     shares: Mapping[str, Sequence[tuple[str, Pattern]]] = {}
     """By client, the groups that it is a member of, and what each shares."""
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -31,6 +32,7 @@ from reknit.core.io import (
     Input,
     Join,
     Keep,
+    KeepChange,
     KeepLine,
     LinkAppeared,
     LinkVanished,
@@ -79,6 +81,7 @@ class Shelf:
     seen: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
     kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def perform(self, effect: Effect) -> None:
         match effect:
@@ -91,6 +94,10 @@ class Shelf:
                 self.lines[line.kind, line.name] = line
             case DropLine(kind=kind, name=name):
                 del self.lines[kind, name]
+            case KeepChange(id=id_, record=None):
+                del self.changes[id_]
+            case KeepChange(id=id_, record=record) if record is not None:
+                self.changes[id_] = record
 
     def leave(self, broker: Broker) -> None:
         """It dies now: what its sessions want, and what they have had."""
@@ -102,7 +109,8 @@ class Shelf:
 
     def recall(self) -> Recall:
         kept = [self.kept[ident] for ident in sorted(self.kept)]
-        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept, self.shares)
+        lines, changes = list(self.lines.values()), list(self.changes.values())
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)
 
 
 @dataclass(slots=True)
@@ -284,7 +292,7 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
-            case Keep() | Drop() | KeepLine() | DropLine():
+            case Keep() | Drop() | KeepLine() | DropLine() | KeepChange():
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)
             case _:

@@ -33,6 +33,7 @@ from reknit.wire.messages import (
     Hello,
     Inquire,
     Known,
+    Leave,
     Line,
     Lines,
     Lock,
@@ -149,6 +150,7 @@ def decode(data: bytes) -> Frame:
             _check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
         elif isinstance(frame, Refuse | Farewell):
             _check_text(frame.reason)
+            _check_some_names(frame.left if isinstance(frame, Refuse) else [])
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
@@ -191,6 +193,8 @@ def _check(message: Message) -> None:
             _check_names(wave[0])
             _check_path(path)
             _check_text(busy)
+        case Leave(holders=holders):
+            _check_some_names(holders)
         case Release(wave=wave):
             _check_names(wave[0])
         case Lines(lines=lines):
@@ -259,9 +263,8 @@ def _check_change_message(message: Message) -> None:
         case Apart(lost=lost):
             _check_names(lost)
         case Around(neighbours=neighbours):
-            if len(neighbours) > AROUND_MAX:
-                raise BadFrame(f"{len(neighbours)} neighbours at once, over the {AROUND_MAX} that are allowed")
-            _check_names(*(name for each in neighbours for name in each))
+            _check_some_names([name for name, _ in neighbours])
+            _check_names(*(address for _, address in neighbours))
 
 
 def _check_change(change: Change) -> None:
@@ -341,6 +344,12 @@ def _check_names(*names: str) -> None:
     for name in names:
         if len(name) > NAME_CHARS_MAX:
             raise BadFrame(f"a name of {len(name)} characters, over the {NAME_CHARS_MAX} that are allowed")
+
+
+def _check_some_names(names: list[str]) -> None:
+    if len(names) > AROUND_MAX:
+        raise BadFrame(f"{len(names)} brokers at once, over the {AROUND_MAX} that are allowed")
+    _check_names(*names)
 
 
 def _check_path(path: list[str]) -> None:

@@ -8,7 +8,7 @@ An empty value says that the thing is gone, and is remembered for a while, lest 
 Two brokers that become neighbours, or of which one has lost its memory, *compare*: each sends a digest for each of a
 number of buckets, and then all its lines of those that differ. So does a link that has moved: a line may have been told
 past it. What is lost with a broker that dies in the middle is found in the same way, when its neighbours come together
-again.
+again. It is enough if one of the two begins: who is asked and knows something else asks back.
 
 Owns: the lines, their order and their bounds. Must not know: what a kind or a value means.
 """
@@ -68,6 +68,7 @@ class Book:
         self._clock_ms = 0
         self._gone: dict[Key, None] = {}
         self._unasked: dict[str, None] = {}  # neighbours that were to be compared with, when nothing was known here
+        self._asked: dict[str, None] = {}  # neighbours that have been sent digests, and have not sent theirs since
         self._next_due = math.inf
 
     def __len__(self) -> int:
@@ -168,12 +169,15 @@ class Book:
 
     def _ask(self, peer: str) -> None:
         self._unasked.pop(peer, None)
+        self._asked[peer] = None
         self.send(peer, Digests(list(self._digests) if self._lines else []))
 
     def _send_differing(self, peer: str, digests: list[int]) -> None:
         theirs = digests or [0] * BUCKETS
-        if digests and (not self._lines or peer in self._unasked):
+        differs = len(theirs) == BUCKETS and theirs != self._digests
+        if digests and (not self._lines or peer in self._unasked or (differs and peer not in self._asked)):
             self._ask(peer)  # it may have been asked by others meanwhile, and know something now
+        self._asked.pop(peer, None)
         if len(theirs) != BUCKETS or not self._lines:
             return
         differ = {place for place in range(BUCKETS) if theirs[place] != self._digests[place]}

@@ -198,6 +198,8 @@ class _Run:
 
     def _repeat(self, broker: str, client: str, patterns: dict[Pattern, None]) -> None:
         """A client whose session has lasted says again what the broker has died of before it could answer."""
+        if self.plan.hops_per_s:  # it may have come while the broker was away
+            self.cluster.clients.come_back(broker, client)
         shelf = self.cluster.nodes[broker].shelf
         held, had = (shelf.clients.get(client, ()), shelf.shares.get(client, ())) if shelf is not None else ((), ())
         self._say_again(broker, client, patterns, held, had)

@@ -626,14 +626,6 @@ def let_each_broker_take_its_own_word_for_the_last(patch: Patch) -> None:
     patch.setattr(Homes, "_read", read)
 
 
-@among("homes")
-@plant
-def end_a_session_that_is_on_its_way(patch: Patch) -> None:
-    patch.setattr(Departures, "moves", lambda self, client: False)
-    patch.setattr(Arrivals, "awaits", lambda self, client: False)
-    patch.setattr(Arrivals, "source", lambda self, client: "")
-
-
 # --- sessions that move
 
 

@@ -249,7 +249,7 @@ class _Run:
         Where nobody knows of a home there, or it is out of reach, it begins anew.
         """
         someone, nodes = self._someone(), self.cluster.nodes
-        there = [name for name, node in nodes.items() if node.broker is not None and not node.paused]
+        there = [name for name, node in nodes.items() if node.broker and not node.paused and not node.heir]
         if someone is None or not there:
             return
         (old, client), new = someone, self.walker.choice(there)
@@ -259,11 +259,11 @@ class _Run:
             self._go_on(client, old, new)
 
     def _ousted(self, client: str, here: str) -> None:
-        """Of two sessions of this client the other has won: it comes again, and goes on with that one."""
+        """Of two sessions of this client the other has won: it comes again, and goes on with that one, if any."""
         broker = self.cluster.nodes[here].broker
         home = broker.homes.elsewhere(client) if broker is not None else None
-        if home is not None and (here, client) in self.wants:
-            self._go_on(client, here, home.broker)
+        if (here, client) in self.wants:
+            self._go_on(client, here, home.broker if home is not None else here)
 
     def _go_on(self, client: str, old: str, new: str) -> None:
         """With the session that it has there, or with a new one."""

@@ -532,7 +532,7 @@ def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(514)
+@near(1140)
 @among("crashes")
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:

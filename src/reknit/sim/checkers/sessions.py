@@ -3,7 +3,8 @@
 Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
 moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
 own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
-there. A crash ends the sessions of the dead broker.
+there; it is not where a session was left behind, since its broker died before the client was told where to go. A crash
+ends the sessions of the dead broker.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class _Queues:
                 self.of[key] = _Queue(deque(old.waiting), deque(old.shared), present=False)
             case Kind.MOVED_OUT:
                 if other in self.of:  # else its new broker has died meanwhile
-                    self.of[other].present = True
+                    self.of[other].present = key not in self.of or self.of[key].present
             case Kind.CRASHED:
                 for each in [each for each in self.of if each[0] == record.node]:
                     del self.of[each]

@@ -56,7 +56,7 @@ ONLY: dict[str, str] = {}
 
 
 NEAR: dict[str, int] = {}
-"""By the name of a bug that takes hundreds of schedules to be found: where to begin, so that the test is quick."""
+"""By the name of a bug that takes many schedules to be found: where to begin, so that the test is quick."""
 
 
 def near(seed: int) -> Callable[[Plant], Plant]:
@@ -198,6 +198,7 @@ def count_the_subscriber_just_inserted(patch: Patch) -> None:
     patch.setattr(Table, "wanted_apart_from", wanted)
 
 
+@near(11)
 @plant
 def do_not_tell_the_first_subscriber_of_the_second(patch: Patch) -> None:
     original = SubscriptionForwarding._spread
@@ -209,6 +210,7 @@ def do_not_tell_the_first_subscriber_of_the_second(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "_spread", spread)
 
 
+@near(83)
 @plant
 def a_snapshot_only_adds(patch: Patch) -> None:
     def replace(self: SubscriptionForwarding, neighbour: str, entries: Any) -> None:
@@ -217,6 +219,7 @@ def a_snapshot_only_adds(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "replace", replace)
 
 
+@near(25)
 @plant
 def cover_by_topic_alone(patch: Patch) -> None:
     patch.setattr(announcements, "covers", lambda one, other: filter_covers(one.topic, other.topic))
@@ -503,6 +506,7 @@ def two_swaps_at_once(patch: Patch) -> None:
     patch.setattr(SwapLinks, "locked", property(lambda self: ""))
 
 
+@near(11)
 @plant
 def a_replaced_link_is_cut_at_once(patch: Patch) -> None:
     def close(self: Overlay, peer: str) -> None:
@@ -512,6 +516,7 @@ def a_replaced_link_is_cut_at_once(patch: Patch) -> None:
     patch.setattr(Overlay, "_close_when_empty", close)
 
 
+@near(7)
 @plant
 def a_broker_forgets_its_part_in_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "notes", lambda self: "")
@@ -522,12 +527,13 @@ def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_tear", lambda self, swap: None)
 
 
+@near(17)
 @plant
 def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(514)
+@near(1140)
 @among("crashes")
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
@@ -578,8 +584,7 @@ def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
 @among("groups")
 @plant
 def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
-    never = property(lambda self: False, lambda self, value: None)
-    patch.setattr(Transit, "_releasing", never, raising=False)  # every transit has one of its own
+    patch.setattr(Transit, "_releasing", property(lambda self: False, lambda self, value: None), raising=False)
 
 
 @near(170)
@@ -636,6 +641,7 @@ def serve_a_session_that_has_not_arrived(patch: Patch) -> None:
     patch.setattr(Arrivals, "sift", lambda self, event, sender, match: True)
 
 
+@near(46)
 @only("sessions")
 @plant
 def deliver_what_was_held_before_the_rest(patch: Patch) -> None:
@@ -798,6 +804,7 @@ def forget_what_the_life_before_has_seen(patch: Patch) -> None:
     patch.setattr(Sessions, "recall", lambda self, clients, seen: original(self, clients, {}))
 
 
+@near(7)
 @among("stores")
 @plant
 def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:

@@ -129,7 +129,7 @@ class Clients:
     def redirect(self, node: str, client: str, broker: str) -> None:
         del self._sessions[node, client]
         if self._at.get(client) != node:
-            return  # it has begun anew elsewhere
+            return  # what has moved is a session that it has left behind: it hears nothing of that
         self._at[client] = broker
         if self.moved is not None:
             self.moved(client, node, broker)

@@ -3,8 +3,8 @@
 Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
 moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
 own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
-there. A crash ends the sessions of the dead broker. A client that has two, for the brokers have not heard of each
-other yet, is where it has begun last.
+there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
+it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Queues:
                 self.of[key] = _Queue(deque(old.waiting), deque(old.shared), present=False)
             case Kind.MOVED_OUT:
                 if other in self.of:  # else its new broker has died meanwhile
-                    self.of[other].present = self.of.get(key, _Queue()).present
+                    self.of[other].present = key not in self.of or self.of[key].present
             case Kind.CRASHED:
                 for each in [each for each in self.of if each[0] == record.node]:
                     del self.of[each]

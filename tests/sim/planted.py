@@ -363,6 +363,7 @@ def join_without_a_search(patch: Patch) -> None:
     patch.setattr(Search, "begin", begin)
 
 
+@near(194)
 @plant
 def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
@@ -679,6 +680,7 @@ def hold_what_the_old_broker_has_too(patch: Patch) -> None:
     patch.setattr(Arrivals, "sift", sift)
 
 
+@near(66)
 @plant
 def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
     """The state marks it instead, and that takes time."""
@@ -693,6 +695,7 @@ def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
     patch.setattr(Departures, "on_opened", on_opened)
 
 
+@near(46)
 @plant
 def serve_on_where_a_session_has_been(patch: Patch) -> None:
     patch.setattr(Departures, "sift", lambda self, event, match: True)
@@ -744,7 +747,7 @@ def tell_nobody_of_the_neighbours(patch: Patch) -> None:
     patch.setattr(Repair, "_tell_around", lambda self, tree: None)
 
 
-@near(127)
+@near(182)
 @plant
 def take_back_whom_one_has_given_up(patch: Patch) -> None:
     """The lost one is back, and still holds us for its neighbour."""
@@ -770,7 +773,7 @@ def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
     patch.setattr(Links, "_caller_greets", greets)
 
 
-@near(299)
+@near(656)
 @plant
 def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     """A second change brings back a link before the first has made up for its removal."""
@@ -825,6 +828,7 @@ def deliver_what_was_kept_once_more(patch: Patch) -> None:
     patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
 
 
+@near(74)
 @among("stores")
 @plant
 def settle_a_copy_before_the_first_one(patch: Patch) -> None:

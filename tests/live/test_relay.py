@@ -17,7 +17,7 @@ import pytest
 
 from reknit.core.homes.homes import Home
 from reknit.core.io import Drain
-from reknit.live.address import Address, free_ports, parse_address
+from reknit.live.address import Address, parse_address
 from reknit.live.config import MqttSection, NetworkFile, NetworkSection, StoreSection
 from reknit.live.guard import AccessSection
 from reknit.live.network import Network
@@ -31,6 +31,7 @@ from reknit.mqtt.reasons import Reason
 from tests.live.certificates import Authority
 from tests.live.conftest import Until
 from tests.live.speaking import Client, Refused, speak
+from tests.ports import ports_in_a_row
 
 
 @contextlib.asynccontextmanager
@@ -274,15 +275,19 @@ def test_what_is_no_preface_is_refused(data: bytes) -> None:
         read_preface(data)
 
 
-def test_a_stranger_who_begins_like_a_relay_is_cut_off(plan: Callable[..., BrokerPlan]) -> None:
+def test_who_brings_no_client_or_brings_one_to_where_links_are_is_cut_off(plan: Callable[..., BrokerPlan]) -> None:
     async def play() -> None:
         async with broker_running(plan()) as running:
-            reader, writer = await asyncio.open_connection(*running.listen)
-            writer.write(PREFACE + b"no\n")
-            with contextlib.suppress(ConnectionError):
-                assert await reader.read() == b""
-            writer.close()
-            assert running.driver.counters.link_frames_refused == 1
+            for place, (door, said) in enumerate(
+                [(running.doors["relay"], PREFACE + b"no\n"), (running.listen, Preface("ann", "h").written())]
+            ):
+                reader, writer = await asyncio.open_connection(*door)
+                writer.write(said)
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read() == b""
+                writer.close()
+                assert running.driver.counters.link_frames_refused == place + 1
+            assert running.driver.counters.clients_accepted == 0
 
     asyncio.run(play())
 
@@ -292,8 +297,7 @@ def test_a_stranger_who_begins_like_a_relay_is_cut_off(plan: Callable[..., Broke
 
 def test_in_three_processes_a_session_outlives_each_way_to_it(tmp_path: Path, until: Until) -> None:
     """The client goes round; its home stays b1. A home that hangs costs it one refusal."""
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
-    section = NetworkSection(brokers=3, mqtt_base_port=port)
+    section = NetworkSection(brokers=3, mqtt_base_port=ports_in_a_row(3))
     plan = plan_network(NetworkFile(network=section, mqtt=MqttSection(home_s_max=1.0)), random.Random())
 
     async def comes(at: Address) -> Client:

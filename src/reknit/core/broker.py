@@ -96,13 +96,14 @@ class Broker:
         leaves: bool = False,
         new: bool = False,
         door: str = "",
+        relay: str = "",
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
         ``notes``, ``leaves``: of the same. ``new``: it was never linked, so that its first link needs no search.
-        ``door``: where its clients connect; a broker whose sessions move here is told, so that the clients can follow.
+        ``door``: where its clients connect, also those that follow a session; ``relay``: where other brokers bring them.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
@@ -116,9 +117,8 @@ class Broker:
         self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        times = (options.changes, options.overlay, options.repair)
         tree = (self.turn, self.links, self.overlay, edits, options.covering)
-        self.replacing = Replacing(*tree, *times, rng, self.source)
+        self.replacing = Replacing(*tree, options.changes, options.overlay, options.repair, rng, self.source)
         expected = [name for name in (*founded, *wanted) if name not in self.overlay.swaps.hidden()]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
@@ -127,7 +127,7 @@ class Broker:
         self._lines_later: dict[str, list[Message]] = {}  # lines for those, and for others that are not told now
         book = (self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
         self.book = Book(*book, passing={HOME: options.homes.gone_s})
-        self.homes = Homes(self.turn, self.book, self._clients, address, options.homes)
+        self.homes = Homes(self.turn, self.book, self._clients, relay, options.homes)
         self.retained = RetainedLines(self.turn, self.book)
         self.shares = Shares(self.turn, self.routing, self.book, options.shares)
         parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)

@@ -21,7 +21,6 @@ from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import FrameSplitter, FrameTooLong
 from reknit.live.outlet import CLOSE_S_MAX, Outlet
-from reknit.live.relay import PREFACE, BadPreface, RelayedClient, read_preface
 from reknit.live.tls import certified_names
 from reknit.wire.codec import FRAME_BYTES_MAX, GREETING_BYTES_MAX
 
@@ -53,7 +52,6 @@ class LinkProtocol(asyncio.Protocol):
         self._driver = driver
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._open = False
-        self._preface = b""  # of a client that comes through another broker
         self._end = "closed by the other end"
         if driver.link_tls is not None:
             self._end += ", which may not trust our certificate"
@@ -75,9 +73,6 @@ class LinkProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self._open:
             return
-        if self._begins_as_relay(data):
-            self._relay(data)
-            return
         try:
             self._driver.link_received(self, self._splitter.feed(data))
         except FrameTooLong as error:
@@ -87,30 +82,6 @@ class LinkProtocol(asyncio.Protocol):
         except Exception:
             self._driver.failed(f"link connection {self.conn} from {self.remote}")
             self.give_up("an internal failure")
-
-    def _begins_as_relay(self, data: bytes) -> bool:
-        return bool(self._preface) or (not self.known and not self.peer and data[:1] == PREFACE[:1])
-
-    def _relay(self, data: bytes) -> None:
-        """No broker speaks here, but a client through one: from its preface on, this connection is the client's."""
-        self._preface += data
-        try:
-            found = read_preface(self._preface)
-        except BadPreface as error:
-            self._driver.counters.link_frames_refused += 1
-            self.give_up(str(error))
-            return
-        if found is None:
-            return
-        preface, said = found
-        self._open = False
-        self.ended.set_result(None)
-        self._driver.link_lost(self, "a client's, through another broker", tell=True)
-        client = RelayedClient(self._driver, preface)
-        self.transport.set_protocol(client)
-        client.connection_made(self.transport)
-        if said:
-            client.data_received(said)
 
     def accepted(self) -> None:
         """The core has taken a frame and kept the connection: the other end is no stranger any more."""

@@ -1,12 +1,13 @@
 """A client that is at home at another broker is served there, through this one: both ends of that.
 
-This end dials the other broker where brokers are reached, in TLS where links are, says in one line for whom (the
-*preface*), and sends on all that the client has said. Once the first byte is back, the client's socket and this one are
-one stream of bytes, whose pace is the slower one's. If nothing is back in time, the door is told that the home was not
-found. Where either end is gone, so is the other: to MQTT it is a connection that was lost.
+This end dials the other broker at its relay door, in TLS where links are, says in one line for whom (the *preface*),
+and sends on all that the client has said. Once the first byte is back, the client's socket and this one are one stream
+of bytes, whose pace is the slower one's. If nothing is back in time, the door is told that the home was not found.
+Where either end is gone, so is the other: to MQTT it is a connection that was lost.
 
-The other end takes a connection that begins with a preface for a client's. It believes what that says of the client:
-who can speak here is a broker, by its certificate, or where there are none, since nobody else reaches this port.
+The other end takes a connection that begins with a preface for a client's, and closes any other. It believes what that
+says of the client: who can speak here is a broker, by its certificate, or where there are none, since nobody else
+reaches this port. It is a port of its own: no client's word is ever read where links are.
 
 Owns: these connections. Must not know: MQTT, or where a client is at home.
 """
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from reknit.live.driver import Driver
     from reknit.mqtt.session import Seek
 
-__all__ = ["PREFACE", "PREFACE_BYTES_MAX", "BadPreface", "Preface", "RelayedClient", "Relays", "read_preface"]
+__all__ = ["PREFACE", "PREFACE_BYTES_MAX", "BadPreface", "Preface", "RelayDoor", "Relays", "read_preface"]
 
 PREFACE = b"reknit-relay 1 "
 """How a preface begins; no frame does, since its length would be beyond all bounds. It ends with its line."""
 PREFACE_BYTES_MAX = 2_048
+PREFACE_S_MAX = 5.0
+"""How long another broker has to say for whom it comes."""
 
 
 class BadPreface(ValueError):
@@ -75,6 +78,42 @@ class RelayedClient(ClientProtocol):
     def _identify(self, transport: asyncio.BaseTransport) -> None:
         super()._identify(transport)
         self.host, self.user = self._preface.host, self._preface.user
+
+
+class RelayDoor(asyncio.Protocol):
+    """One connection of another broker, until it has said for whom; from then on it is the client's."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._said = b""
+        self._transport: asyncio.Transport
+        self._patience: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._patience = self._driver.loop.call_later(PREFACE_S_MAX, self._transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._said += data
+        try:
+            found = read_preface(self._said)
+        except BadPreface:
+            self._driver.counters.link_frames_refused += 1
+            self._transport.abort()
+            return
+        if found is not None:
+            self._patience.cancel()
+            self._serve(*found)
+
+    def _serve(self, preface: Preface, said: bytes) -> None:
+        client = RelayedClient(self._driver, preface)
+        self._transport.set_protocol(client)
+        client.connection_made(self._transport)
+        if said:
+            client.data_received(said)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
 
 
 class _Upstream(asyncio.Protocol):

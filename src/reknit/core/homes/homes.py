@@ -13,6 +13,7 @@ nothing is lost or doubled, is what it is at one broker. This module decides who
     where the session is   *home* elsewhere                  it ends: its client has begun anew there
                            it ends                           a line: gone
     that a line names      and there is no such session      a line: gone (it was restarted)
+                           ... with another address          a line: *home here* (the same, with its store)
 
 Of two lines the later counts, everywhere, so of two sessions of one client that began at once, or while nobody could
 reach the other, one is left as soon as both have been heard of. A broker that was restarted and has its sessions again
@@ -39,7 +40,7 @@ HOME = "home"
 class Home(msgspec.Struct, frozen=True, array_like=True):
     broker: str
     address: str = ""
-    """Where other brokers find it; empty where nobody can dial it."""
+    """Where other brokers bring its clients; empty where nobody can dial it."""
 
 
 _decoder: msgspec.msgpack.Decoder[Home] = msgspec.msgpack.Decoder(Home)
@@ -47,7 +48,7 @@ _decoder: msgspec.msgpack.Decoder[Home] = msgspec.msgpack.Decoder(Home)
 
 class Homes:
     def __init__(self, turn: Turn, book: Book, clients: dict[str, None], address: str, options: HomeOptions) -> None:
-        """``clients``: those of this broker, which others find at ``address``."""
+        """``clients``: those of this broker; others bring them to ``address``."""
         self.turn = turn
         self.book = book
         self.clients = clients
@@ -122,6 +123,8 @@ class Homes:
         self._of[client] = home
         if home.broker == self.turn.node and client not in self.clients:
             self.ended(client)
+        elif home.broker == self.turn.node:
+            self.begun(client)  # a life before has said so, which may have been reached elsewhere
         elif home.broker != self.turn.node and client in self.clients:
             self.over[client] = None
 

@@ -103,7 +103,7 @@ class Broker:
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
         ``notes``, ``leaves``: of the same. ``new``: it was never linked, so that its first link needs no search.
-        ``door``: where its clients connect, also those that follow a session; ``relay``: where other brokers bring them.
+        ``door``: where its clients connect, also those that follow a session; ``relay``: where brokers bring them.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}

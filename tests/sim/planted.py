@@ -26,7 +26,7 @@ from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import SwapLinks
-from reknit.core.overlay.swapstate import Swapping
+from reknit.core.overlay.swapstate import Swapping, SwapState
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
@@ -828,8 +828,15 @@ def deliver_what_was_kept_once_more(patch: Patch) -> None:
     patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
 
 
-@near(74)
+@near(159)
 @among("stores")
 @plant
 def settle_a_copy_before_the_first_one(patch: Patch) -> None:
     patch.setattr(Transit, "_entrust", lambda self, event, sender, custody: None)
+
+
+@near(456)
+@among("stores")
+@plant
+def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:
+    patch.setattr(SwapState, "leads_round", lambda self, peer, back: False)

@@ -114,3 +114,15 @@ def test_a_crash_ends_the_sessions_of_a_broker() -> None:
     world.run()
     assert world.taken() == []
     assert not world.clients.is_served("b1", "ann")
+
+
+def test_a_life_that_begins_anew_has_its_sessions_and_sends_none_on() -> None:
+    world = _World()
+    world.clients.export("b1", "ann")
+    world.kernel.run(until=0.06)
+    world.clients.deliver("b1", "ann", Event("a"))
+    world.clients.begin_anew("b2")
+    assert not world.clients.is_served("b1", "ann")
+    world.clients.begin_anew("b1")
+    world.run()
+    assert world.taken() == [("b1", "a")]

@@ -108,10 +108,11 @@ class Transit:
     def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
         """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
 
-        Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it.
+        Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it. But
+        not where the copy is the first one, come round: then each of them would wait for the other.
         """
         for name, link in self.overlay.links.of.items():
-            if name != sender:
+            if name != sender and not self.overlay.swaps.leads_round(name, sender):
                 link.entrust(event, custody)
 
     def _remember(self, event: Event) -> None:

@@ -85,6 +85,11 @@ class Clients:
         for key in [key for key in self._sessions if key[0] == node]:
             del self._sessions[key]
 
+    def begin_anew(self, node: str) -> None:
+        """A life of the broker that has its sessions from the one before, and knows of no session on its way."""
+        for home, client in [key for key in self._sessions if key[0] == node]:
+            self.thaw(home, client)
+
     def is_served(self, node: str, client: str) -> bool:
         """Whether it is there, and its broker takes what it sends."""
         session = self._sessions.get((node, client))

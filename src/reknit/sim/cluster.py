@@ -177,6 +177,7 @@ class Cluster:
         node.retained.clear()
         if self.options.durable:
             node.shelf = node.shelf or Shelf()
+            self.clients.begin_anew(name)
             self.give(name, node.shelf.recall())
         self.give(name, Due())
 

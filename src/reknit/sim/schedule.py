@@ -400,7 +400,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
-        *(check_sessions(records) if plan.drains else ()),
+        *(check_sessions(records, lasting=plan.lasting) if plan.drains else ()),
         *(check_homes(records) if plan.hops_per_s else ()),
         *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
     ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from reknit.sim.checkers.sessions import check_sessions
 from tests.sim.checkers.telling import Story, event
 
 E1, E2 = event("a", 1), event("a", 2)
 
 
-def _found(story: Story) -> list[str]:
-    return [each.what for each in check_sessions(story.records)]
+def _found(story: Story, lasting: bool = False) -> list[str]:
+    return [each.what for each in check_sessions(story.records, lasting=lasting)]
 
 
 def test_in_the_same_order_once_and_all_of_it() -> None:
@@ -62,3 +64,41 @@ def test_nor_if_a_session_that_was_left_behind_moves_on() -> None:
     left_behind = _moves().moved_in("b2", "ann", "b1").crashed("b1").attached("b1", "ann")
     left_behind.moving("b2", "ann", "b3").moved_in("b3", "ann", "b2").moved_out("b2", "ann", "b3").detached("b2", "ann")
     assert _found(left_behind.calm()) == []
+
+
+# --- with stores
+
+
+def _restarted(story: Story, node: str, client: str) -> Story:
+    """The next life has its sessions from the store at once."""
+    story.crashed(node).started(node).attached(node, client)
+    story.records[-1] = msgspec.structs.replace(story.records[-1], time=story.records[-2].time)
+    return story
+
+
+def test_a_session_outlives_its_broker() -> None:
+    story = _restarted(Story().attached("b1", "ann").delivered("b1", "ann", E1), "b1", "ann")
+    missed = "('b1.1', 1) never came out of the session of ann at b1"
+    assert _found(_copy(story).calm(), lasting=True) == [missed]
+    assert _found(story.taken("b1", "ann", E1).calm(), lasting=True) == []
+
+
+def test_one_that_is_in_two_stores_is_asked_for_where_the_client_is() -> None:
+    """The heir had stored it when it died, and the drain was undone."""
+    story = _restarted(_moves(), "b2", "ann").delivered("b2", "ann", E1)
+    missed = "('b1.1', 1) never came out of the session of ann at b1"
+    assert _found(_copy(story).calm(), lasting=True) == [missed]
+    assert _found(story.taken("b1", "ann", E1).calm(), lasting=True) == []
+
+
+def test_a_client_that_begins_anew_elsewhere_is_there() -> None:
+    story = Story().attached("b1", "ann").delivered("b1", "ann", E1).started("b2").attached("b2", "ann")
+    assert _found(_copy(story).calm(), lasting=True) == []
+    missed = "('b1.1', 2) never came out of the session of ann at b2"
+    assert _found(story.delivered("b2", "ann", E2).calm(), lasting=True) == [missed]
+
+
+def _copy(story: Story) -> Story:
+    copy = Story()
+    copy.records = list(story.records)
+    return copy

@@ -40,7 +40,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step
 from reknit.core.turn import Turn
-from reknit.model.event import Event, in_order_of_numbers
+from reknit.model.event import Event, EventId, in_order_of_numbers
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
@@ -60,7 +60,7 @@ from reknit.wire.messages import (
     Unlock,
 )
 
-__all__ = ["ENDED_MAX", "SwapReturns"]
+__all__ = ["ENDED_MAX", "SwapReturns", "in_order"]
 
 ENDED_MAX = 64
 """Swaps that have ended here as goal and are remembered as such; beyond it the oldest go."""
@@ -186,7 +186,7 @@ class SwapReturns(SwapStalls):
             if not self.holds_back(peer):
                 freed = self._held_back.pop(peer)
                 self.turn.custodies.extend(custody for _, custody in freed)
-                return [(peer, message, custody) for message, custody in _in_order(freed)]
+                return [(peer, message, custody) for message, custody in in_order(freed)]
         return []
 
     def _discard(self, peer: str) -> None:
@@ -316,12 +316,20 @@ def _third(ended: Ended, peer: str) -> str:
     return middle if peer == mover else mover if peer == middle else ""
 
 
-def _in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
-    """Events one by one, those of each source in the order of their numbers; all else stays where it is."""
+def in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
+    """Events one by one, those of each source in the order of their numbers; all else stays where it is.
+
+    So do copies: in between, they would push others behind a step that stands for what was sent before it.
+    """
     single = [each for item in waiting for each in _one_by_one(*item)]
-    events = [each for each in single if isinstance(each[0], Events | Steered)]
-    in_order = iter(in_order_of_numbers(events, _only_event))
-    return [next(in_order) if isinstance(each[0], Events | Steered) else each for each in single]
+    first: dict[EventId, int] = {}
+    for at, (message, _) in enumerate(single):
+        if isinstance(message, Events | Steered):
+            first.setdefault(message.events[0].id, at)
+    sorted_ = in_order_of_numbers([single[at] for at in first.values()], _only_event)
+    for at, each in zip(first.values(), sorted_, strict=True):
+        single[at] = each
+    return single
 
 
 def _one_by_one(message: Message, custody: Custody) -> list[tuple[Message, Custody]]:

@@ -272,6 +272,11 @@ class SwapState:
         told = self._taken_up.get(closing.id) if closing is not None else None
         return told is not None and told.pending > 0
 
+    def leads_round(self, peer: str, back: str) -> bool:
+        """Does ``back``, the goal of a swap, get from the middle what we have sent on the replaced link to ``peer``?"""
+        closing = self.closing.get(peer)
+        return closing is not None and closing.part is Part.MOVER and closing.goal == back
+
     def needs(self, peer: str) -> bool:
         """Is something still to be said by way of this neighbour about a link that was replaced?"""
         return any(closing.goal == peer and self.holds(old) for old, closing in self.closing.items())

@@ -4,7 +4,8 @@ Reads what the brokers say they have delivered, and what the simulator's clients
 moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
 own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
 there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
-it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker.
+it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker, unless it has a
+store.
 """
 
 from __future__ import annotations
@@ -28,15 +29,21 @@ class _Queue:
 
 
 class _Queues:
-    def __init__(self) -> None:
+    def __init__(self, lasting: bool) -> None:
+        self.lasting = lasting
         self.of: dict[tuple[str, str], _Queue] = {}  # by node and client
+        self.began: dict[str, float] = {}  # by node: its last life, which takes up what is in its store at once
 
     def see(self, record: Record) -> Iterator[Violation]:
         key, other = (record.node, record.client), (record.peer, record.client)
         match record.kind:
+            case Kind.STARTED:
+                self.began[record.node] = record.time
+            case Kind.ATTACHED if self.lasting and record.time == self.began.get(record.node):
+                self.of.setdefault(key, _Queue(present=not self._is_elsewhere(record)))
             case Kind.ATTACHED:
                 self._is_here(record)
-                self.of[key] = _Queue()
+                self.of[key] = self.of.get(key, _Queue()) if self.lasting else _Queue()
             case Kind.DETACHED:
                 self.of.pop(key, None)
             case Kind.MOVED_IN:
@@ -45,7 +52,7 @@ class _Queues:
             case Kind.MOVED_OUT:
                 if other in self.of:  # else its new broker has died meanwhile
                     self.of[other].present = key not in self.of or self.of[key].present
-            case Kind.CRASHED:
+            case Kind.CRASHED if not self.lasting:
                 for each in [each for each in self.of if each[0] == record.node]:
                     del self.of[each]
             case Kind.DELIVERED | Kind.SHARED if record.event is not None:
@@ -63,6 +70,10 @@ class _Queues:
         for (node, client), queue in self.of.items():
             if client == record.client and node != record.node:
                 queue.present = False
+
+    def _is_elsewhere(self, record: Record) -> bool:
+        others = (queue for (node, who), queue in self.of.items() if who == record.client and node != record.node)
+        return any(queue.present for queue in others)
 
     def _delivered(self, key: tuple[str, str], event: EventId, time: float, shared: bool) -> Iterator[Violation]:
         if key in self.of:
@@ -93,7 +104,8 @@ class _Queues:
                 yield Violation("sessions", time, what)
 
 
-def check_sessions(records: Iterable[Record]) -> Iterator[Violation]:
-    queues = _Queues()
+def check_sessions(records: Iterable[Record], *, lasting: bool = False) -> Iterator[Violation]:
+    """``lasting``: brokers have stores."""
+    queues = _Queues(lasting)
     for record in records:
         yield from queues.see(record)

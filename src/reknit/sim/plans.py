@@ -83,7 +83,7 @@ def _with_stores(plan: Plan) -> Plan:
     """The same network, in which brokers crash often, and nothing is lost for good.
 
     Where links move, not quite as often: if several brokers of a swap and the one that has published die one after the
-    other, its events may come again behind later ones of its own, which have gone the new way, and are taken for copies.
+    other, its events may come again behind later ones of its own that have gone the new way, and are taken for copies.
     And nobody is drained: what comes for a session that is under way is kept nowhere, should its old broker crash then.
     """
     rng = random.Random(f"{plan.seed}/stores")

@@ -80,7 +80,7 @@ def test_an_old_frame_can_be_read_for_ever() -> None:
     frame = Data(7, 2, 1, 1, [Sub([Pattern("a", "x > 3")]), Events([Event("a", b"p", source="s", seq=1)])])
     old = "9601070201019292019192a161a578203e203392009199a161c4017080908000a0a17301"
     assert decode(bytes.fromhex(old)) == frame
-    now = "9601070201019292019192a161a578203e20339200919aa161c4017080908000a0a17301c0"
+    now = "9601070201019292019192a161a578203e20339200919ba161c4017080908000a0a17301c0c0"
     assert encode(frame).hex() == now
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "Envelope",
     "Event",
     "EventId",
+    "Marks",
     "Scalar",
     "Text",
     "check_attributes",
@@ -77,6 +78,17 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
     correlation: bytes | None = None
 
 
+class Marks(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What brokers say of an event so that it can be missed, and found again. Events have none where nobody asks."""
+
+    numbers: tuple[tuple[int, int], ...]
+    """The signature of each pattern that it matches where it was published, and its number there."""
+    route: tuple[str, ...] = ()
+    """The brokers by which it has come, where that is recorded: its own first."""
+    address: str = ""
+    """Where its own broker can be reached; with a route only."""
+
+
 class Event(msgspec.Struct, array_like=True, gc=False):
     """One event. The broker that accepts it stamps ``source`` and ``seq``, once; from then on it never changes.
 
@@ -93,6 +105,7 @@ class Event(msgspec.Struct, array_like=True, gc=False):
     source: str = ""
     seq: int = 0
     envelope: Envelope | None = None
+    marks: Marks | None = None
 
     @property
     def id(self) -> EventId:
@@ -114,6 +127,7 @@ EVENT_OVERHEAD_BYTES = 320
 
 _MAP_BYTES = 240  # a dictionary or a tuple, however little it holds
 _ENTRY_BYTES = 120  # a name and a value, beside their characters
+_NUMBER_BYTES = 120  # a pair of numbers
 _CHARACTER_BYTES_MAX = 4
 
 
@@ -140,6 +154,8 @@ def event_bytes(event: Event) -> int:
         size += _text_bytes(event.content_type)
     if event.envelope is not None:
         size += _ENTRY_BYTES + _text_bytes(event.envelope.response_topic) + len(event.envelope.correlation or b"")
+    if event.marks is not None:
+        size += _MAP_BYTES + _NUMBER_BYTES * len(event.marks.numbers)
     if event.properties:
         size += _MAP_BYTES + sum(_ENTRY_BYTES + _text_bytes(n) + _text_bytes(text) for n, text in event.properties)
     if event.attributes:

@@ -14,6 +14,7 @@ from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.sessions.options import SessionOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Any] = {
     "[options.changes]": ChangeOptions,
     "[options.repair]": RepairOptions,
     "[options.book]": BookOptions,
+    "[options.recovery]": RecoveryOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
     "[tls]": TlsSection,
@@ -54,7 +56,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes", "repair", "sessions", "book") if section == "[options]" else ()
+    tables = ("links", "overlay", "changes", "repair", "sessions", "book", "recovery") if section == "[options]" else ()
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 

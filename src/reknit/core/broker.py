@@ -20,6 +20,7 @@ from reknit.core.io import (
     AddLink,
     DialFailed,
     Dialled,
+    Direct,
     Drain,
     Due,
     Effect,
@@ -56,6 +57,7 @@ from reknit.core.overlay.events import (
 )
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
+from reknit.core.recovery.recovery import make_recovery
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
@@ -69,6 +71,7 @@ from reknit.wire.messages import (
     ChangeMessage,
     Digests,
     Events,
+    Gossip,
     Lines,
     Message,
     Moving,
@@ -115,10 +118,8 @@ class Broker:
         self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        times = (options.changes, options.overlay, options.repair)
-        self.replacing = Replacing(
-            self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
-        )
+        how = (options.covering, options.changes, options.overlay, options.repair)
+        self.replacing = Replacing(self.turn, self.links, self.overlay, edits, *how, rng, self.source)
         hidden = self.overlay.swaps.hidden()
         expected = [name for name in (*founded, *wanted) if name not in hidden]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
@@ -129,10 +130,13 @@ class Broker:
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
         self.retained = RetainedLines(self.turn, self.book)
-        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained)
+        below = (self.turn, self.overlay, self.routing.table, self.source, address)
+        self.recovery = make_recovery(options.recovery, *below, rng)
+        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.recovery)
         self.transit = Transit(self.turn, *layers, self.source, seen, options)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
+            Direct: self._on_direct,
             Publish: self.transit.publish,
             Due: self._on_due,
             Recall: self._on_recall,
@@ -170,7 +174,8 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book)
-        return earliest(*[each.deadline() for each in parts])
+        first = earliest(*[each.deadline() for each in parts])
+        return first if self.recovery is None else earliest(first, self.recovery.deadline())
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -220,6 +225,11 @@ class Broker:
 
     def _on_received(self, each: Received) -> None:
         self._on_link_events(self.links.received(each.conn, each.frame))
+
+    def _on_direct(self, each: Direct) -> None:
+        if self.recovery is not None:
+            for event, born in self.recovery.receive_direct(each.datagram):
+                self.transit.deliver_recovered(self.recovery, event, born)
 
     def _on_link_events(self, events: Iterable[LinkEvent]) -> None:
         for event in events:
@@ -301,6 +311,9 @@ class Broker:
             self.sessions.receive(peer, message)
         elif isinstance(message, Lines | Digests):
             self.retained.news(self.book.receive(peer, message))
+        elif isinstance(message, Gossip):
+            if self.recovery is not None and self.overlay.listens(peer):
+                self.recovery.receive(peer, message)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -372,6 +385,8 @@ class Broker:
         self._on_overlay_events(self.replacing.due())
         self.links.due()
         self.book.due()
+        if self.recovery is not None:
+            self.recovery.due()
 
     # --- looking in
 
@@ -389,4 +404,5 @@ class Broker:
             "clients": sorted(self._clients),
             "unrouted": self.transit.unrouted,
             **view(self.gate, self.overlay, self.routing.table),
+            **({} if self.recovery is None else {"recovery": self.recovery.shown()}),
         }

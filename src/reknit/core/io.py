@@ -29,6 +29,7 @@ __all__ = [
     "Dial",
     "DialFailed",
     "Dialled",
+    "Direct",
     "Discard",
     "Drain",
     "Drop",
@@ -60,6 +61,7 @@ __all__ = [
     "Reserve",
     "Retain",
     "Send",
+    "SendDirect",
     "StopDrain",
     "Subscribe",
     "Substitute",
@@ -98,6 +100,12 @@ class Received(msgspec.Struct, frozen=True, gc=False):
 
     conn: int
     frame: bytes
+
+
+class Direct(msgspec.Struct, frozen=True, gc=False):
+    """A datagram that has come past all connections, from whomever; see ``SendDirect``."""
+
+    datagram: bytes
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
@@ -257,7 +265,8 @@ Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Publish
 Operation: TypeAlias = (
     AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
 )
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported | Recall
+Network: TypeAlias = Accepted | Dialled | DialFailed | Received | Direct | Lost | Due
+Input: TypeAlias = Network | Command | Operation | Exported | Recall
 
 # --- effects
 
@@ -268,6 +277,14 @@ Match: TypeAlias = tuple[str, tuple[Pattern, ...]]
 class Send(msgspec.Struct, frozen=True, gc=False):
     conn: int
     frame: bytes
+
+
+class SendDirect(msgspec.Struct, frozen=True, gc=False):
+    """One datagram to a broker that need be no neighbour; it may be lost. Answered by nothing."""
+
+    peer: str
+    address: str
+    datagram: bytes
 
 
 class Close(msgspec.Struct, frozen=True, gc=False):
@@ -415,25 +432,6 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """This broker has left the network for good, and has no clients. Nothing is lost if it ends now."""
 
 
-Effect: TypeAlias = (
-    Remember
-    | Send
-    | Close
-    | Dial
-    | Deliver
-    | Observe
-    | Reply
-    | Retain
-    | Keep
-    | Drop
-    | KeepLine
-    | DropLine
-    | Export
-    | Thaw
-    | Redirect
-    | Reserve
-    | Import
-    | Discard
-    | Refer
-    | Ended
-)
+Kept: TypeAlias = Keep | Drop | KeepLine | DropLine
+Moved: TypeAlias = Export | Thaw | Redirect | Reserve | Import | Discard | Refer | Ended
+Effect: TypeAlias = Remember | Send | SendDirect | Close | Dial | Deliver | Observe | Reply | Retain | Kept | Moved

@@ -23,6 +23,7 @@ from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.recovery import Recovery
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
 from reknit.core.sessions.sessions import Sessions
@@ -45,6 +46,7 @@ class Transit:
         routing: Routing,
         sessions: Sessions,
         retained: RetainedLines,
+        recovery: Recovery | None,
         source: str,
         seen: dict[str, int],
         options: BrokerOptions,
@@ -56,6 +58,7 @@ class Transit:
         self.routing = routing
         self.sessions = sessions
         self.retained = retained
+        self.recovery = recovery
         self.source = source
         self.options = options
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
@@ -90,7 +93,7 @@ class Transit:
             self._hold(event, arrived, arrived.custody)
             return
         peer, custody = arrived.peer, arrived.custody
-        if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
+        if self._is_copy(event):
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
             if self.turn.keeping:
                 self._entrust(event, peer, custody)
@@ -100,6 +103,11 @@ class Transit:
             return
         self._remember(event)
         self._dispatch(event, peer, arrived.skip, custody)
+
+    def _is_copy(self, event: Event) -> bool:
+        if self.recovery is not None:  # events may come behind later ones
+            return event.source == self.source or self.recovery.is_copy(event)
+        return event.seq <= self._seen.get(event.source, 0) or event.source == self.source
 
     def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
         """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
@@ -113,7 +121,7 @@ class Transit:
     def _remember(self, event: Event) -> None:
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
             del self._seen[next(iter(self._seen))]
-        self._seen[event.source] = event.seq
+        self._seen[event.source] = max(event.seq, self._seen.get(event.source, 0))
 
     # --- the next life, and the one before
 
@@ -157,6 +165,8 @@ class Transit:
     def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
         route = self.routing.route(event)
+        if self.recovery is not None:
+            self.recovery.note(event, route)
         matches = route.matches
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
@@ -167,6 +177,13 @@ class Transit:
                 self.overlay.forward(event, neighbour, sender, custody)
         if self.gate.late:
             self._see_unrouted(event, sender)
+
+    def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
+        """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``."""
+        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
+        matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
+        if matches:
+            self.turn.effects.append(Deliver(event, matches))
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""

@@ -43,6 +43,7 @@ from reknit.core.io import (
     Reply,
     Retain,
     Send,
+    SendDirect,
     Subscribe,
     Substitute,
     SwapLink,
@@ -134,6 +135,7 @@ class Cluster:
         self.clients = Clients(self.kernel, random.Random(f"{seed}/clients"), self.records, self.give)
         self.nodes: dict[str, Node] = {}
         self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
+        self.sent_directly: Callable[[str, str, bytes], None] | None = None  # the same, past the tree
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
         self._requests = 0
@@ -266,6 +268,10 @@ class Cluster:
                     self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
+            case SendDirect(peer=peer, datagram=datagram):
+                if self.sent_directly is not None:
+                    self.sent_directly(name, peer, datagram)
+                self.network.send_directly(name, peer, datagram)
             case Close(conn=conn):
                 self.network.close(conn)
             case Dial(peer=peer):
@@ -392,6 +398,8 @@ class Cluster:
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
         if not broker.replacing.at_rest:
+            return False
+        if broker.recovery is not None and not broker.recovery.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

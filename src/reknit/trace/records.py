@@ -40,6 +40,10 @@ class Kind(StrEnum):
     DELIVERED = "delivered"  # client, event
     TAKEN = "taken"  # client, event: written by the simulator: it has left the session, and the client has it
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
+    GAP = "gap"  # pattern, size = how many; detail = source, first and last number: events that have not come
+    RECOVERED = "recovered"  # event, peer: it has come back, from that broker, and is delivered to those who want it
+    GIVEN_UP = "given_up"  # pattern; detail = source and number: an event of a gap that is not asked for any more
+    KEPT = "kept"  # event: written by the simulator: it is in the cache of this node when all faults are healed
     SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here
     CALM = "calm"  # written by the shell: nothing is in flight and every table is final
     LINK_ADDED = "link_added"  # peer: the overlay has this link from now on

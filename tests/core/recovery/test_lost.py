@@ -38,7 +38,11 @@ def test_what_was_asked_for_waits_ever_longer() -> None:
         now = due
         assert lost.signatures(now) == [1]
     assert waits == [1.0, 2.0, 4.0, 4.0, 4.0]
-    assert lost.attempts(("s", 1, 4)) == 5
+    assert lost.stubborn(5, now) == [("s", 1, 4)]
+    assert lost.stubborn(6, now) == []
+    assert lost.stubborn(5, now - 0.1) == []
+    assert lost.is_due(("s", 1, 4), now)
+    assert not lost.is_due(("s", 1, 5), now)
 
 
 def test_what_comes_is_forgotten() -> None:
@@ -64,7 +68,7 @@ def test_what_does_not_come_is_given_up() -> None:
 def test_the_oldest_makes_room() -> None:
     lost = _buffer(losses_max=2)
     lost.add("s", 1, [1, 2], 0.0, suspected=False)
-    assert lost.add("s", 1, [3], 1.0, suspected=False) == [("s", 1, 1)]
+    assert [triple for triple, _ in lost.add("s", 1, [3], 1.0, suspected=False)] == [("s", 1, 1)]
     assert lost.overflowed == 1
     assert dict(lost.of_pattern(1, 1.0)) == {"s": [2, 3]}
 

@@ -9,6 +9,7 @@ Owns: the events and where they are found. Must not know: which events are worth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from reknit.core.recovery.policies import Policy
@@ -37,6 +38,8 @@ class EventCache:
         self.events_max = events_max
         self.bytes_max = bytes_max
         self.bytes = 0
+        self.newest = -math.inf
+        """When the newest of them was published."""
         self._of: dict[EventId, Cached] = {}
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
 
@@ -57,6 +60,7 @@ class EventCache:
             return
         cached = self._of[ident] = Cached(event, born, size)
         self.bytes += size
+        self.newest = max(self.newest, born)
         for signature, number in marks.numbers:
             sources = self._numbers.get(signature)
             if sources is None:

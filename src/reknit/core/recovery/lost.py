@@ -47,7 +47,9 @@ class LostBuffer:
     def __contains__(self, triple: Triple) -> bool:
         return triple in self._of
 
-    def add(self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool) -> list[Triple]:
+    def add(
+        self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool
+    ) -> list[tuple[Triple, Loss]]:
         """Those that had to make room."""
         for number in numbers:
             triple = (source, signature, number)
@@ -57,8 +59,8 @@ class LostBuffer:
                 continue
             loss = self._of[triple] = Loss(now, suspected)
             self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
-        gone = [triple for triple, _ in zip(self._of, range(len(self._of) - self.losses_max), strict=False)]
-        for triple in gone:
+        gone = [each for each, _ in zip(self._of.items(), range(len(self._of) - self.losses_max), strict=False)]
+        for triple, _ in gone:
             self.remove(triple)
         self.overflowed += len(gone)
         return gone
@@ -115,8 +117,13 @@ class LostBuffer:
             if due := [number for number, loss in sources.get(source, {}).items() if loss.due <= now]:
                 yield signature, due
 
-    def attempts(self, triple: Triple) -> int:
-        return self._of[triple].asked if triple in self._of else 0
+    def is_due(self, triple: Triple, now: float) -> bool:
+        loss = self._of.get(triple)
+        return loss is not None and loss.due <= now
+
+    def stubborn(self, attempts: int, now: float) -> list[Triple]:
+        """Those that were asked for at least so often, and are to be asked for now."""
+        return [triple for triple, loss in self._of.items() if loss.asked >= attempts and loss.due <= now]
 
     def ask(self, triple: Triple, now: float) -> None:
         """It is being asked for: not again before its wait is over."""

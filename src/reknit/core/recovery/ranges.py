@@ -9,12 +9,10 @@ Owns: this arithmetic. Must not know: what is numbered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
-__all__ = ["Range", "count", "is_sound", "numbers_of", "to_ranges"]
+from reknit.wire.messages import Range
 
-Range = tuple[int, int]
-"""The first number of a run, and its last."""
+__all__ = ["count", "numbers_of", "to_ranges"]
 
 
 def to_ranges(numbers: Iterable[int]) -> list[Range]:
@@ -26,13 +24,6 @@ def to_ranges(numbers: Iterable[int]) -> list[Range]:
         else:
             ranges.append((number, number))
     return ranges
-
-
-def is_sound(ranges: Sequence[Range]) -> bool:
-    """Runs of numbers that can be: from 1 on, ascending, apart from each other."""
-    return all(0 < first <= last for first, last in ranges) and all(
-        last < first for (_, last), (first, _) in pairwise(ranges)
-    )
 
 
 def count(ranges: Iterable[Range]) -> int:

@@ -38,10 +38,13 @@ class Silence:
                 self._said.pop(signature, None)
 
     def due(self, now: float) -> list[int]:
-        """The patterns of which the last number is to be said now."""
-        found = []
+        """The patterns of which the last number is to be said now.
+
+        If there is one, those that have been silent for half as long are said with it: one message instead of many.
+        """
+        found: list[int] = []
         for signature, at in self._spoke.items():
-            if now < at + self.wait_s:
+            if now < at + (self.wait_s / 2 if found else self.wait_s):
                 break
             found.append(signature)
         for signature in found:

@@ -312,8 +312,8 @@ class Broker:
         elif isinstance(message, Lines | Digests):
             self.retained.news(self.book.receive(peer, message))
         elif isinstance(message, Gossip):
-            if self.recovery is not None and self.overlay.listens(peer):
-                self.recovery.receive(peer, message)
+            if self.recovery is not None:
+                self.recovery.receive(peer, message, arrived.custody, self.gate.open)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -370,6 +370,8 @@ class Broker:
                 self.routing.tell(peer)
         if self.gate.open:
             self.transit.release_held()
+            if self.recovery is not None:
+                self.recovery.release_held()
             self._on_overlay_events(self.overlay.tables_known(True))
 
     def _send(self, neighbour: str, message: Message) -> None:

@@ -383,6 +383,13 @@ class Cluster:
     def substitute(self, change: Change) -> None:
         self.give(change.path[0], Substitute(change))
 
+    def tell_what_is_kept(self) -> None:
+        """Write into the trace what is in the caches of the brokers that live."""
+        for name, node in self.nodes.items():
+            if node.broker is not None and node.broker.recovery is not None:
+                kept = node.broker.recovery.cache
+                self.records += [Record(self.kernel.now, name, Kind.KEPT, event=event) for event in kept]
+
     # --- rest
 
     def is_calm(self) -> bool:

@@ -10,16 +10,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from reknit.core.recovery.options import RecoveryName
+from reknit.core.recovery.policies import PolicyName
 from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
 __all__ = ["FOCI", "Focus", "Plan", "draw"]
 
-Focus: TypeAlias = Literal["all", "changes", "crashes", "stores"]
+Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
-with stores that crash."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores")
+with stores that crash; links that lose events, and their recovery."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "loss")
 
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
@@ -57,12 +59,17 @@ class Plan(msgspec.Struct, frozen=True):
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
     absent_s_max: float
+    recovery: RecoveryName = "none"
+    """Unless none, links lose events, and this brings them back."""
+    cache: PolicyName = "strangers-first"
 
 
 def draw(seed: int, focus: Focus = "all") -> Plan:
     plan = _draw_all(seed)
     if focus == "stores":
         plan = _with_stores(plan)
+    elif focus == "loss":
+        plan = _with_loss(plan)
     elif focus != "all":
         plan = _focused(plan, focus)
     # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
@@ -80,6 +87,28 @@ def _with_stores(plan: Plan) -> Plan:
     faults = msgspec.structs.replace(plan.faults, crashes=rng.choice((4.0, 12.0, 30.0)), losses=0, lost_links=False)
     return msgspec.structs.replace(
         plan, lasting=True, faults=faults, lost_s=0.0, drains=0, swaps_per_s=0.0, replaces_per_s=0.0
+    )
+
+
+def _with_loss(plan: Plan) -> Plan:
+    """The same network, on datagrams, in which events are lost and brought back.
+
+    No session moves and nothing is given up for good: what a session that has moved may have had is known by the last
+    number of each source, and where events come back behind later ones that says too much.
+    """
+    rng = random.Random(f"{plan.seed}/loss")
+    loss, doubled = rng.choice((0.05, 0.1, 0.3)), rng.choice((0.0, 0.1))
+    return msgspec.structs.replace(
+        plan,
+        routing="global-table" if plan.routing == "global-table" else "subscription-forwarding",
+        covering=False,
+        network=msgspec.structs.replace(plan.network, datagrams=True, loss=loss, duplication=doubled),
+        faults=msgspec.structs.replace(plan.faults, losses=0, lost_links=False),
+        lost_s=0.0,
+        drains=0,
+        replaces_per_s=0.0,
+        recovery=rng.choice(("push", "subscriber-pull", "publisher-pull", "combined", "random-pull")),
+        cache=rng.choice(("own", "en-route", "strangers-first", "probabilistic")),
     )
 
 

@@ -21,6 +21,7 @@ from reknit.core.broker import BrokerOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
@@ -76,6 +77,7 @@ class _Run:
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
         self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
+        self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
@@ -121,6 +123,7 @@ class _Run:
         still = faults == FaultOptions() and not (churn_per_s or links_per_s or swaps_per_s or replaces_per_s)
         span = 1.0 if still else self.plan.round_s
         self.quiet = False
+        self.cluster.network.loss = self.plan.network.loss
         for name in [name for name, node in self.cluster.nodes.items() if node.lost and not still]:
             self.cluster.kernel.after(self.rng.uniform(0, span), self._find_again, name)
         hand = Faults(self.cluster, faults, self.rng, self.faults)
@@ -138,6 +141,9 @@ class _Run:
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
         self.quiet = True
         hand.heal()
+        if self.plan.recovery != "none":
+            self.cluster.network.loss = 0.0
+            self.cluster.tell_what_is_kept()
 
     def _spread(self, count: float, span: float, deed: Callable[[], None]) -> None:
         for _ in range(int(count)):
@@ -292,16 +298,28 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         durable=plan.lasting,
         founded=plan.founded,
         gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
-        links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
+        links=LinkOptions(
+            retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0,
+            loose=plan.recovery != "none",
+        ),
         overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
         repair=RepairOptions(lost_s=plan.lost_s),
+        recovery=RecoveryOptions(
+            algorithm=plan.recovery,
+            cache=plan.cache,
+            gossip_s=max(0.1, plan.network.latency_s_max),
+            again_s=2 * max(0.1, plan.network.latency_s_max),
+            again_s_max=4.0,
+            lost_s_max=LIVENESS_S_MAX / 2,
+            heartbeats=3,
+        ),
     )
 
 
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
     return [
-        *check_delivery(records, tally, lasting=plan.lasting),
-        *check_order(records),
+        *check_delivery(records, tally, lasting=plan.lasting, lossy=plan.recovery != "none"),
+        *(check_order(records) if plan.recovery == "none" else ()),
         *check_tree(records),
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),

@@ -13,12 +13,16 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["DRAINED", "SWAP_WITHOUT", "Kind", "Record"]
+__all__ = ["DRAINED", "NO_CONNECTION", "SWAP_WITHOUT", "Kind", "Record"]
 
 DRAINED = "drain: end at the leaver"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 SWAP_WITHOUT = "swap: without"
 """How the detail of a ``change`` begins: a swap goes on without one of its three, and what that one had may be lost."""
+
+
+NO_CONNECTION = "no connection, and events do not wait for one"
+"""The detail of a ``dropped``, on a link on which events may be lost."""
 
 
 class Kind(StrEnum):

@@ -315,7 +315,23 @@ Message: TypeAlias = (
     | Gossip
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)
+LASTING = (
+    Events,
+    Steered,
+    Lock,
+    LockAck,
+    LockNack,
+    Unlock,
+    Side,
+    Swap,
+    Open,
+    Close,
+    Seated,
+    Ask,
+    Inquire,
+    Mark,
+    Silent,
+)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reknit.core.io import Lost
-from reknit.core.links.loose import NO_CONNECTION, datagram_bytes_of
+from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.links.options import LinkOptions
 from reknit.model.event import Event, Marks
-from reknit.trace.records import Kind
+from reknit.trace.records import NO_CONNECTION, Kind
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.messages import Data, Events, Loose, Sub
 from tests.core.desk import Desk, FarEnd, event, pattern

@@ -38,9 +38,14 @@ def test_what_was_asked_for_waits_ever_longer() -> None:
         now = due
         assert lost.signatures(now) == [1]
     assert waits == [1.0, 2.0, 4.0, 4.0, 4.0]
-    assert lost.stubborn(5, now) == [("s", 1, 4)]
-    assert lost.stubborn(6, now) == []
-    assert lost.stubborn(5, now - 0.1) == []
+    assert now == 15.0
+    assert lost.stubborn(15.0, now) == [("s", 1, 4)]
+    assert lost.stubborn(15.1, now) == []
+    assert lost.stubborn(5.0, now - 0.1) == []
+    lost.rest(("s", 1, 4), now)
+    lost.rest(("s", 1, 5), now)
+    assert lost.next_due() == 30.0
+    now = 30.0
     assert lost.is_due(("s", 1, 4), now)
     assert not lost.is_due(("s", 1, 5), now)
 

@@ -58,12 +58,24 @@ def test_it_does_not_travel_for_ever() -> None:
 
 
 def test_everybody_is_asked_as_the_last_resort_and_only_then() -> None:
-    table = RoundTable("subscriber-pull", n=(A,), m=(), last_resort=2)
+    table = RoundTable("subscriber-pull", n=(A,), m=(), last_resort_s=2.4)
     table.client("ann", A)
     for number in (1, 3):
         table.events(table.n, numbered("a", number, (PA, number)))
-    table.run(2.5)
+    table.run(2.3)
     assert {each.manner for each in _passed_on(table)} == {Manner.SUBSCRIBERS}
-    table.run(1.0)
+    table.run(1.2)
     asked = [each.manner for each in table.gossip(table.m) if isinstance(each, Misses)]
     assert asked == [Manner.EVERYBODY]
+
+
+def test_the_last_resort_is_asked_ever_more_seldom_and_by_every_algorithm() -> None:
+    """Also where there is nobody whom the algorithm would ask."""
+    for algorithm in ("push", "subscriber-pull", "publisher-pull"):
+        table = RoundTable(algorithm, n=(), m=(), last_resort_s=2.0, lost_s_max=60.0, gossip_s=0.1)
+        table.client("ann", A)
+        for number in (1, 3):
+            table.events(table.n, numbered("a", number, (PA, number)))
+        table.run(59.0)
+        asked = [each.manner for each in table.gossip(table.m) if isinstance(each, Misses)]
+        assert asked == [Manner.EVERYBODY] * 5, algorithm  # after 2, 4, 8, 16 and 32 seconds

@@ -15,12 +15,11 @@ from reknit.core.links.link import Link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
+from reknit.trace.records import NO_CONNECTION
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.messages import Events, Loose, Message
 
-__all__ = ["NO_CONNECTION", "LooseLink", "datagram_bytes_of", "make_link"]
-
-NO_CONNECTION = "no connection, and events do not wait for one"
+__all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
 
 _EVENT_BYTES = 48  # what the wire needs beside an event's texts
 _NUMBER_BYTES = 19  # a pair of numbers

@@ -121,9 +121,9 @@ class LostBuffer:
         loss = self._of.get(triple)
         return loss is not None and loss.due <= now
 
-    def stubborn(self, attempts: int, now: float) -> list[Triple]:
-        """Those that were asked for at least so often, and are to be asked for now."""
-        return [triple for triple, loss in self._of.items() if loss.asked >= attempts and loss.due <= now]
+    def stubborn(self, after_s: float, now: float) -> list[Triple]:
+        """Those that have been missing for so long, and are to be asked for now."""
+        return [triple for triple, loss in self._of.items() if loss.since + after_s <= now and loss.due <= now]
 
     def ask(self, triple: Triple, now: float) -> None:
         """It is being asked for: not again before its wait is over."""
@@ -132,6 +132,12 @@ class LostBuffer:
             wait = min(self.wait_s * self.backoff**loss.asked, self.wait_s_max)
             loss.due = now + wait
             loss.asked += 1
+
+    def rest(self, triple: Triple, now: float) -> None:
+        """It is being asked for everywhere: not again before it has been missing for twice as long as now."""
+        loss = self._of.get(triple)
+        if loss is not None:
+            loss.due = now + (now - loss.since)
 
     def next_due(self) -> float | None:
         return min((loss.due for loss in self._of.values()), default=None)

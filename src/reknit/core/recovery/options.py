@@ -60,8 +60,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     again_s_max: Seconds = 0.8
     """The wait before an event is asked for again: the first, how many times as long each next one is, the longest."""
 
-    last_resort: Annotated[int, msgspec.Meta(ge=0)] = 8
-    """After so many attempts an event is asked for everywhere; 0 for never."""
+    last_resort_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
+    """An event that has been missing for so long is asked for everywhere, and again when it has been for twice as long.
+    0 for never: then the algorithms are the paper's."""
 
     lost_s_max: Seconds = 30.0
     """An event that has not come by then is given up."""
@@ -80,6 +81,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     heartbeats: Annotated[int, msgspec.Meta(ge=0)] = 2
     """How often it says so, each time after a longer while; 0 for never."""
+
+    held_max: Positive = 4096
+    """Such words of others that may wait in a broker that begins, until it knows who wants what."""
 
     patterns_max: Positive = 65_536
     """Patterns whose events this broker numbers."""

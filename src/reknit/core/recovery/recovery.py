@@ -15,6 +15,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from reknit.core.links.custody import Custody
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.gossip import Talk
@@ -66,6 +67,7 @@ class Recovery:
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
+        self._held: list[tuple[str, Silent, Custody]] = []
 
     # --- events that come by
 
@@ -118,10 +120,13 @@ class Recovery:
 
     # --- gossip
 
-    def receive(self, peer: str, message: Gossip) -> None:
+    def receive(self, peer: str, message: Gossip, custody: Custody, ready: bool) -> None:
+        """``ready``: it is known here who wants what."""
         match message:
+            case Silent() if not ready:
+                self._hold(peer, message, custody)
             case Silent():
-                self._hear_silence(peer, message)
+                self._hear_silence(peer, message, custody)
             case Keeps():
                 self._push.receive(peer, message)
             case Misses():
@@ -169,7 +174,22 @@ class Recovery:
 
     # --- the last of a burst
 
-    def _hear_silence(self, peer: str, message: Silent) -> None:
+    # These words must arrive, for nobody repeats them for ever; so they are numbered on every link, and in custody, as
+    # events are on links that lose nothing: a broker on the way may die.
+
+    def _hold(self, peer: str, message: Silent, custody: Custody) -> None:
+        """Until it is known who wants to hear it."""
+        if len(self._held) < self.options.held_max:
+            custody.pending += 1
+            self._held.append((peer, message, custody))
+
+    def release_held(self) -> None:
+        held, self._held = self._held, []
+        for peer, message, custody in held:
+            self.turn.custodies.append(custody)  # takes over the hold that the queue had
+            self._hear_silence(peer, message, custody)
+
+    def _hear_silence(self, peer: str, message: Silent, custody: Custody) -> None:
         if message.source == self.source:
             self.talk.figures.replayed += 1
             return
@@ -181,17 +201,17 @@ class Recovery:
             self._remember_way(message.source, way, address)
             way = (*way, self.turn.node)
         if message.hops < self.options.hops_max:
-            self._say_silence(Silent(message.source, message.numbers, message.hops + 1, way, address), peer)
+            self._say_silence(Silent(message.source, message.numbers, message.hops + 1, way, address), peer, custody)
 
-    def _say_silence(self, message: Silent, apart_from: str = "") -> None:
-        """To each neighbour the patterns that it wants; it must arrive, so it is no gossip to the link."""
+    def _say_silence(self, message: Silent, apart_from: str = "", custody: Custody | None = None) -> None:
+        """To each neighbour the patterns that it wants."""
         by_name: dict[str, list[tuple[int, int]]] = {}
         for number in message.numbers:
             for name in self.talk.towards(number[0], apart_from):
                 by_name.setdefault(name, []).append(number)
         for name, some in by_name.items():
             if (link := self.talk.overlay.link(name)) is not None:
-                link.send(Silent(message.source, some, message.hops, message.route, message.address))
+                link.send(Silent(message.source, some, message.hops, message.route, message.address), custody)
                 self.talk.figures.heartbeats += 1
 
     # --- times
@@ -212,7 +232,7 @@ class Recovery:
 
     def _set_round(self, part: float | None = None) -> None:
         """The next round, unless there is no reason for one. Rounds of different brokers do not fall together."""
-        if any(each.is_wanted() for each in self.strategies):
+        if self.lost or any(each.is_wanted() for each in self.strategies):
             part = self.rng.random() if part is None else part
             self._round_at = self.turn.now + part * self.options.gossip_s
 
@@ -226,11 +246,13 @@ class Recovery:
 
     def _ask_everybody(self) -> None:
         """The last resort, for what those who were asked do not have."""
-        if not self.options.last_resort:
-            return
-        stubborn = self.lost.stubborn(self.options.last_resort, self.turn.now)
-        for signature in dict.fromkeys(signature for _, signature, _ in stubborn):
-            ask_for(self.talk, signature, Manner.EVERYBODY, self.talk.neighbours())
+        if self.options.last_resort_s:
+            now = self.turn.now
+            stubborn = self.lost.stubborn(self.options.last_resort_s, now)
+            for signature in dict.fromkeys(signature for _, signature, _ in stubborn):
+                ask_for(self.talk, signature, Manner.EVERYBODY, self.talk.neighbours())
+            for triple in stubborn:
+                self.lost.rest(triple, now)
 
     # --- looking in
 

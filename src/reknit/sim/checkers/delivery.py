@@ -10,6 +10,10 @@ that it goes on without it: what passes either of them until all is calm may be 
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
+Where links lose events (``lossy``), what is owed may be lost; but not if some broker that lived when the faults were
+healed still had it in its cache. Order is not judged there, and what was published at a broker that crashes is
+released: nobody can say any more that there was something to be missed.
+
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
 Until then the old one does, and what the new one has delivered counts.
 """
@@ -57,9 +61,11 @@ _Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
 
 
 class _Ledger:
-    def __init__(self, tally: Tally, lasting: bool) -> None:
+    def __init__(self, tally: Tally, lasting: bool, lossy: bool) -> None:
         self.tally = tally
         self.lasting = lasting
+        self.lossy = lossy
+        self.kept: dict[EventId, str] = {}  # where lossy: in the cache of whom
         self.forest = Forest()  # what brokers hold now: a crash forgets
         self.links: dict[Edge, None] = {}  # what they have to remember: a crash does not
         self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
@@ -95,7 +101,9 @@ class _Ledger:
                 self._published(record.node, record.event)
             case Kind.DELIVERED if record.event is not None:
                 yield from self._delivered(key, record.event, record.time)
-            case Kind.SETTLED if record.event is not None:
+            case Kind.KEPT if record.event is not None:
+                self.kept[record.event.id] = record.node
+            case Kind.SETTLED if record.event is not None and not self.lossy:
                 self.unsettled.get(record.node, {}).pop(record.event.id, None)
             case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
@@ -238,8 +246,13 @@ class _Ledger:
                     continue
                 self.tally.lost += 1
                 way = f"over {len(path)} links" if path else "at its own broker"
-                yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
+                lost = f"{event.id} ({event.topic}) never reached {client} at {node} {way}"
+                if not self.lossy:
+                    yield Violation("delivery", time, lost)
+                elif event.id in self.kept:
+                    yield Violation("recovery", time, f"{lost}, though {self.kept[event.id]} had it")
         self.owed.clear()
+        self.kept.clear()
         self.parted.clear()
         self.fresh.clear()
         for session in self.sessions.values():
@@ -248,9 +261,12 @@ class _Ledger:
 
 
 def check_delivery(
-    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False
+    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False, lossy: bool = False
 ) -> Iterator[Violation]:
-    """The trace must end with a calm record, or the last events are not judged. ``lasting``: brokers have stores."""
-    ledger = _Ledger(tally or Tally(), lasting)
+    """The trace must end with a calm record, or the last events are not judged.
+
+    ``lasting``: brokers have stores. ``lossy``: links lose events, which are brought back.
+    """
+    ledger = _Ledger(tally or Tally(), lasting, lossy)
     for record in records:
         yield from ledger.see(record)

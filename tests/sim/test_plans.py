@@ -7,6 +7,7 @@ import pytest
 from reknit.sim.faults import FaultOptions
 from reknit.sim.plans import FOCI, Focus, draw
 from reknit.sim.schedule import run
+from reknit.trace.records import Kind
 
 
 @pytest.mark.parametrize("focus", FOCI)
@@ -22,6 +23,9 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.drains and plan.swaps_per_s and plan.faults.crashes for plan in plans["crashes"])
     assert all(plan.lasting and plan.faults.crashes and not plan.faults.losses for plan in plans["stores"])
     assert not any(plan.lasting for focus in FOCI[:3] for plan in plans[focus])
+    assert all(plan.recovery != "none" and plan.network.loss and not plan.covering for plan in plans["loss"])
+    assert len({(plan.recovery, plan.network.loss) for plan in plans["loss"]}) == 15
+    assert not any(plan.recovery != "none" for focus in FOCI[:4] for plan in plans[focus])
 
 
 def test_brokers_with_stores_that_crash_lose_nothing() -> None:
@@ -34,3 +38,16 @@ def test_brokers_with_stores_that_crash_lose_nothing() -> None:
         owed += outcome.tally.owed
     assert crashes > 100
     assert owed > 3000
+
+
+def test_what_links_lose_comes_back_as_long_as_somebody_has_it() -> None:
+    recovered = lost = owed = 0
+    for seed in range(20):
+        outcome = run(draw(seed, "loss"))
+        assert not outcome.violations, f"reknit check --seed {seed} --focus loss: {outcome.violations[0]}"
+        recovered += sum(record.kind is Kind.RECOVERED for record in outcome.records)
+        owed += outcome.tally.owed
+        lost += outcome.tally.lost
+    assert owed > 3000
+    assert recovered > 500
+    assert lost < owed / 100  # what crashed brokers had alone

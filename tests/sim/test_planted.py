@@ -22,6 +22,7 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
         "delivery",
         "liveness",
         "order",
+        "recovery",
         "sessions",
         "tables",
         "tree",

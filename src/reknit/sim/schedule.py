@@ -27,6 +27,7 @@ from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.order import check_order
+from reknit.sim.checkers.recovery import check_recovery
 from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
@@ -317,9 +318,10 @@ def _broker_options(plan: Plan) -> BrokerOptions:
 
 
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
+    lossy = plan.recovery != "none"
     return [
-        *check_delivery(records, tally, lasting=plan.lasting, lossy=plan.recovery != "none"),
-        *(check_order(records) if plan.recovery == "none" else ()),
+        *(check_recovery(records, tally) if lossy else check_delivery(records, tally, lasting=plan.lasting)),
+        *(() if lossy else check_order(records)),
         *check_tree(records),
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),

@@ -10,10 +10,6 @@ that it goes on without it: what passes either of them until all is calm may be 
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
-Where links lose events (``lossy``), what is owed may be lost; but not if some broker that lived when the faults were
-healed still had it in its cache. Order is not judged there, and what was published at a broker that crashes is
-released: nobody can say any more that there was something to be missed.
-
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
 Until then the old one does, and what the new one has delivered counts.
 """
@@ -32,7 +28,7 @@ from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
-__all__ = ["Tally", "check_delivery"]
+__all__ = ["Ledger", "Tally", "check_delivery"]
 
 
 @dataclass(slots=True)
@@ -60,12 +56,10 @@ class _Session:
 _Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
 
 
-class _Ledger:
-    def __init__(self, tally: Tally, lasting: bool, lossy: bool) -> None:
+class Ledger:
+    def __init__(self, tally: Tally, lasting: bool) -> None:
         self.tally = tally
         self.lasting = lasting
-        self.lossy = lossy
-        self.kept: dict[EventId, str] = {}  # where lossy: in the cache of whom
         self.forest = Forest()  # what brokers hold now: a crash forgets
         self.links: dict[Edge, None] = {}  # what they have to remember: a crash does not
         self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
@@ -101,9 +95,7 @@ class _Ledger:
                 self._published(record.node, record.event)
             case Kind.DELIVERED if record.event is not None:
                 yield from self._delivered(key, record.event, record.time)
-            case Kind.KEPT if record.event is not None:
-                self.kept[record.event.id] = record.node
-            case Kind.SETTLED if record.event is not None and not self.lossy:
+            case Kind.SETTLED if record.event is not None:
                 self.unsettled.get(record.node, {}).pop(record.event.id, None)
             case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
@@ -246,27 +238,22 @@ class _Ledger:
                     continue
                 self.tally.lost += 1
                 way = f"over {len(path)} links" if path else "at its own broker"
-                lost = f"{event.id} ({event.topic}) never reached {client} at {node} {way}"
-                if not self.lossy:
-                    yield Violation("delivery", time, lost)
-                elif event.id in self.kept:
-                    yield Violation("recovery", time, f"{lost}, though {self.kept[event.id]} had it")
+                yield from self._lost(event, f"never reached {client} at {node} {way}", time)
         self.owed.clear()
-        self.kept.clear()
         self.parted.clear()
         self.fresh.clear()
         for session in self.sessions.values():
             for pattern in session.patterns:
                 session.patterns[pattern] = True
 
+    def _lost(self, event: Event, what: str, time: float) -> Iterator[Violation]:
+        yield Violation("delivery", time, f"{event.id} ({event.topic}) {what}")
+
 
 def check_delivery(
-    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False, lossy: bool = False
+    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False
 ) -> Iterator[Violation]:
-    """The trace must end with a calm record, or the last events are not judged.
-
-    ``lasting``: brokers have stores. ``lossy``: links lose events, which are brought back.
-    """
-    ledger = _Ledger(tally or Tally(), lasting, lossy)
+    """The trace must end with a calm record, or the last events are not judged. ``lasting``: brokers have stores."""
+    ledger = Ledger(tally or Tally(), lasting)
     for record in records:
         yield from ledger.see(record)

@@ -1,4 +1,4 @@
-"""Where events may be lost: found is what comes twice, what comes to the wrong one, and what does not though it was kept."""
+"""Where events may be lost: what comes twice is found, what comes to the wrong one, and what somebody had all along."""
 
 from __future__ import annotations
 

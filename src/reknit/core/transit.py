@@ -106,7 +106,7 @@ class Transit:
 
     def _is_copy(self, event: Event) -> bool:
         if self.recovery is not None:  # events may come behind later ones
-            return event.source == self.source or self.recovery.is_copy(event)
+            return event.source == self.source or not self.recovery.is_new(event)
         return event.seq <= self._seen.get(event.source, 0) or event.source == self.source
 
     def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
@@ -151,6 +151,8 @@ class Transit:
         """An event of clients, of this life or of one before, that waited for the gate."""
         if event.source != self.source:
             self._remember(event)  # not sooner: were we to die before, nobody here would have had it
+            if self.recovery is not None:
+                self.recovery.is_new(event)
         if custody in self._again:
             del self._again[custody]
             for neighbour in self.routing.route(event).neighbours:

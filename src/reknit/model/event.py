@@ -17,13 +17,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
 __all__ = [
     "INTEGER_MAX",
     "INTEGER_MIN",
+    "NUMBERS_MAX",
     "SELECTOR_PROPERTY",
     "TYPES_PROPERTY",
     "Attributes",
@@ -78,10 +79,17 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
     correlation: bytes | None = None
 
 
+NUMBERS_MAX = 256
+"""Patterns that an event is numbered for."""
+
+_Signature: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=INTEGER_MAX)]
+_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=INTEGER_MAX)]
+
+
 class Marks(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What brokers say of an event so that it can be missed, and found again. Events have none where nobody asks."""
 
-    numbers: tuple[tuple[int, int], ...]
+    numbers: Annotated[tuple[tuple[_Signature, _Number], ...], msgspec.Meta(max_length=NUMBERS_MAX)]
     """The signature of each pattern that it matches where it was published, and its number there."""
     route: tuple[str, ...] = ()
     """The brokers by which it has come, where that is recorded: its own first."""

@@ -15,7 +15,6 @@ from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire._checks import (
     NAME_CHARS_MAX,
-    NUMBERS_MAX,
     ROUTE_BROKERS_MAX,
     RUNS_MAX,
     BadFrame,
@@ -96,7 +95,6 @@ __all__ = [
     "FRAME_BYTES_MAX",
     "GREETING_BYTES_MAX",
     "NAME_CHARS_MAX",
-    "NUMBERS_MAX",
     "PATH_BROKERS_MAX",
     "ROUTE_BROKERS_MAX",
     "RUNS_MAX",

@@ -50,8 +50,18 @@ def test_nobody_gets_what_is_older_than_it_asks_for() -> None:
 def test_what_has_no_numbers_cannot_be_asked_for_and_is_not_kept() -> None:
     cache = _cache()
     cache.put(Event("a", source="s", seq=1), own=True, born=0.0)
-    cache.put(_event(2), own=True, born=0.0)
     assert len(cache) == 0
+
+
+def test_what_nobody_asks_for_is_not_even_listed() -> None:
+    for name in NAMES:
+        cache = _cache(name, events_max=10)
+        for seq in range(1, 200):
+            cache.put(_event(seq, (1, seq)), own=True, born=0.0)
+        assert not cache._numbers
+        assert len(cache._unlisted) <= 20
+        assert len(cache.signatures()) == 1
+        assert len(cache) == sum(len(numbers) for _, numbers in cache.fresh(1, 0.0)) == 10
 
 
 def test_own_keeps_own_ones_only() -> None:
@@ -84,11 +94,20 @@ def test_two_events_under_one_number_do_no_harm() -> None:
 @given(
     st.lists(
         st.tuples(st.sampled_from("st"), st.integers(1, 20), st.sets(st.integers(1, 3), min_size=1), st.booleans())
-    )
+    ),
+    st.booleans(),
 )
-def test_what_is_listed_is_what_is_kept(name: PolicyName, puts: list[tuple[str, int, set[int], bool]]) -> None:
+def test_what_is_listed_is_what_is_kept(
+    name: PolicyName, puts: list[tuple[str, int, set[int], bool]], look: bool
+) -> None:
     cache = _cache(name, events_max=4)
+    known = set()
     for source, seq, signatures, own in puts:
+        if (source, seq) in known:
+            continue
+        known.add((source, seq))
+        if look:
+            cache.signatures()
         cache.put(_event(seq, *((each, seq) for each in sorted(signatures)), source=source), own, 0.0)
         assert len(cache) <= 4
     listed = {

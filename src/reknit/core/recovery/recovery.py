@@ -31,9 +31,9 @@ from reknit.core.recovery.strategies import make_strategies
 from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import Route, Table
 from reknit.core.turn import Turn, earliest
-from reknit.model.event import Event, Marks
+from reknit.model.event import NUMBERS_MAX, Event, Marks
 from reknit.trace.records import Kind
-from reknit.wire.codec import NUMBERS_MAX, ROUTE_BROKERS_MAX, BadFrame, decode_direct
+from reknit.wire.codec import ROUTE_BROKERS_MAX, BadFrame, decode_direct
 from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
 
 __all__ = ["Recovery", "make_recovery"]
@@ -71,8 +71,9 @@ class Recovery:
 
     # --- events that come by
 
-    def is_copy(self, event: Event) -> bool:
-        return self.history.knows(event.source, event.seq)
+    def is_new(self, event: Event) -> bool:
+        """Whether it has not been here; from now on it has."""
+        return self.history.add(event.source, event.seq)
 
     def note(self, event: Event, route: Route) -> None:
         """It goes on its way now, here as ``route`` says."""
@@ -80,11 +81,9 @@ class Recovery:
             if event.marks is None:
                 self._number(event, route)
             self.cache.put(event, True, self.turn.now)
-        else:
-            self.history.add(event.source, event.seq)
-            if event.marks is not None:
-                self._look_at(event, event.marks)
-                self.cache.put(event, bool(route.matches), self.turn.now)
+        elif event.marks is not None:
+            self._look_at(event, event.marks)
+            self.cache.put(event, bool(route.matches), self.turn.now)
         if self._round_at is None and (self._proactive or self.lost):
             self._set_round()
 
@@ -100,14 +99,18 @@ class Recovery:
 
     def _look_at(self, event: Event, marks: Marks) -> None:
         """What its numbers say, and by which way it has come."""
-        own, source = self.own, event.source
-        lost = self.lost
+        source, own, find, lost = event.source, self.own, self.talk.streams.find, self.lost
         for signature, number in marks.numbers:
             epoch = own.get(signature)
-            if epoch is not None:
+            if epoch is None:
+                continue
+            stream = find((source, signature))
+            if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
+                stream.top = number
+            else:
                 self.talk.arrived(source, signature, number, epoch)
-                if lost:
-                    lost.remove((source, signature, number))
+            if lost:
+                lost.remove((source, signature, number))
         if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
             self._remember_way(source, marks.route, marks.address)
             event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)
@@ -159,9 +162,9 @@ class Recovery:
         for event, age_s in zip(repair.events, repair.ages_s, strict=True):
             marks = event.marks
             if marks is None or event.source == self.source or not self._is_missed(event.source, marks):
-                talk.figures.unasked += not self.is_copy(event)
+                talk.figures.unasked += not self.history.knows(event.source, event.seq)
                 continue
-            new = self.history.add(event.source, event.seq)
+            new = self.is_new(event)
             self._look_at(event, Marks(marks.numbers))
             if new:
                 self.cache.put(event, True, self.turn.now - age_s)

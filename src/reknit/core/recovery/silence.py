@@ -31,8 +31,9 @@ class Silence:
             return
         last = self._spoke
         for signature in signatures:
-            last.pop(signature, None)
-            last[signature] = now
+            if last.get(signature) != now:  # of all that one turn brings, the first
+                last.pop(signature, None)
+                last[signature] = now
         if self._said:
             for signature in signatures:
                 self._said.pop(signature, None)

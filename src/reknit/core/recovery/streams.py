@@ -33,6 +33,8 @@ class Gap:
 
 
 class _Stream:
+    """``top`` may be raised by one by whoever has the next event of the same epoch: that is what nearly all do."""
+
     __slots__ = ("epoch", "top")
 
     def __init__(self, epoch: int, top: int) -> None:
@@ -48,6 +50,7 @@ class Streams:
         self.first_max = first_max
         self.forgotten = 0
         self._of: dict[tuple[str, int], _Stream] = {}
+        self.find = self._of.get
 
     def arrived(self, source: str, signature: int, number: int, epoch: int) -> Gap | None:
         """An event has come, on whatever way."""

@@ -17,22 +17,26 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from reknit.core.recovery.policies import Policy
 from reknit.model.event import Event, event_bytes
 
 __all__ = ["Cached", "EventCache"]
 
 
-class Cached:
+BATCH = 64
+"""Events that wait to be taken in together: each costs less then."""
+
+
+class Cached(msgspec.Struct, gc=False):
     """``born``: when it was published, by this broker's clock."""
 
-    __slots__ = ("born", "event", "gone", "listed", "size")
-
-    def __init__(self, event: Event, born: float, size: int) -> None:
-        self.event = event
-        self.born = born
-        self.size = size
-        self.listed = self.gone = False
+    event: Event
+    born: float
+    size: int
+    listed: bool = False
+    gone: bool = False
 
 
 _NONE: Mapping[str, dict[int, Cached]] = {}
@@ -40,41 +44,43 @@ _NONE: Mapping[str, dict[int, Cached]] = {}
 
 class EventCache:
     def __init__(self, policy: Policy[Cached], events_max: int, bytes_max: int) -> None:
+        """Beyond its bounds it may hold as many as wait to be taken in."""
         self.policy = policy
         self.events_max = events_max
         self.bytes_max = bytes_max
-        self.bytes = 0
-        self.newest = -math.inf
-        """When the newest of them was published."""
-        self._count = 0
+        self._bytes = self._count = 0
+        self._newest = -math.inf
+        self._waiting: list[tuple[Event, bool, float]] = []
         self._unlisted: deque[Cached] = deque()  # in the order in which they came; some may be gone
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
 
     def __len__(self) -> int:
+        self._take_in()
         return self._count
 
     def __iter__(self) -> Iterator[Event]:
+        self._take_in()
         return (each.event for each in self.policy)
+
+    @property
+    def bytes(self) -> int:
+        self._take_in()
+        return self._bytes
+
+    @property
+    def newest(self) -> float:
+        """When the newest of them was published."""
+        self._take_in()
+        return self._newest
 
     def put(self, event: Event, own: bool, born: float) -> None:
         """One that was not here before, and whose numbers are final.
 
         ``own``: it was published here, or is wanted by clients here.
         """
-        if event.marks is None or not (own or self.policy.takes_strangers):
-            return
-        size = event_bytes(event)
-        if size > self.bytes_max:
-            return
-        cached = Cached(event, born, size)
-        self._unlisted.append(cached)
-        self.policy.came(cached, own)
-        self._count += 1
-        self.bytes += size
-        if born > self.newest:
-            self.newest = born
-        if self._count > self.events_max or self.bytes > self.bytes_max:
-            self._make_room()
+        self._waiting.append((event, own, born))
+        if len(self._waiting) >= BATCH:
+            self._take_in()
 
     def find(self, source: str, signature: int, number: int, published_after: float) -> Cached | None:
         """None, too, for one that is older than that."""
@@ -96,22 +102,39 @@ class EventCache:
 
     # --- inside
 
-    def _make_room(self) -> None:
-        unlisted = self._unlisted
-        while self._count > self.events_max or self.bytes > self.bytes_max:
-            cached = self.policy.leave()
-            self._count -= 1
-            self.bytes -= cached.size
-            if cached.listed:
-                self._unlist(cached)
-            elif unlisted[0] is cached:
-                unlisted.popleft()
-            else:
-                cached.gone = True
-        if len(unlisted) > 2 * self.events_max:  # chance has left holes
-            self._unlisted = deque(each for each in unlisted if not each.gone)
+    def _take_in(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        came, strangers = self.policy.came, self.policy.takes_strangers
+        for event, own, born in waiting:
+            if event.marks is None or not (own or strangers):
+                continue
+            size = event_bytes(event)
+            if size > self.bytes_max:
+                continue
+            cached = Cached(event, born, size)
+            self._unlisted.append(cached)
+            came(cached, own)
+            self._count += 1
+            self._bytes += size
+            if born > self._newest:
+                self._newest = born
+        while self._count > self.events_max or self._bytes > self.bytes_max:
+            self._remove(self.policy.leave())
+        if len(self._unlisted) > 2 * self.events_max:  # chance has left holes
+            self._unlisted = deque(each for each in self._unlisted if not each.gone)
+
+    def _remove(self, cached: Cached) -> None:
+        self._count -= 1
+        self._bytes -= cached.size
+        if cached.listed:
+            self._unlist(cached)
+        elif self._unlisted[0] is cached:
+            self._unlisted.popleft()
+        else:
+            cached.gone = True
 
     def _list(self) -> None:
+        self._take_in()
         unlisted, lists = self._unlisted, self._numbers
         while unlisted:
             cached = unlisted.popleft()

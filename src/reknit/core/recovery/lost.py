@@ -38,14 +38,15 @@ class LostBuffer:
         self.backoff = backoff
         self.wait_s_max = wait_s_max
         self.overflowed = 0
-        self._of: dict[Triple, Loss] = {}  # the oldest first
+        self.entries: dict[Triple, Loss] = {}
+        """The oldest first; asked after every event, whether there is any."""
         self._numbers: dict[int, dict[str, dict[int, Loss]]] = {}  # by signature and source
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self.entries)
 
     def __contains__(self, triple: Triple) -> bool:
-        return triple in self._of
+        return triple in self.entries
 
     def add(
         self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool
@@ -53,20 +54,20 @@ class LostBuffer:
         """Those that had to make room."""
         for number in numbers:
             triple = (source, signature, number)
-            known = self._of.get(triple)
+            known = self.entries.get(triple)
             if known is not None:
                 known.suspected = known.suspected and suspected
                 continue
-            loss = self._of[triple] = Loss(now, suspected)
+            loss = self.entries[triple] = Loss(now, suspected)
             self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
-        gone = [each for each, _ in zip(self._of.items(), range(len(self._of) - self.losses_max), strict=False)]
+        gone = [each for each, _ in zip(self.entries.items(), range(len(self.entries) - self.losses_max), strict=False)]
         for triple, _ in gone:
             self.remove(triple)
         self.overflowed += len(gone)
         return gone
 
     def remove(self, triple: Triple) -> Loss | None:
-        loss = self._of.pop(triple, None)
+        loss = self.entries.pop(triple, None)
         if loss is not None:
             source, signature, number = triple
             sources = self._numbers[signature]
@@ -86,7 +87,7 @@ class LostBuffer:
     def expired(self, now: float) -> list[tuple[Triple, Loss]]:
         """Those that are given up now; they are gone from here."""
         old = []
-        for triple, loss in self._of.items():
+        for triple, loss in self.entries.items():
             if now < loss.since + self.lost_s_max:
                 break
             old.append((triple, loss))
@@ -118,16 +119,16 @@ class LostBuffer:
                 yield signature, due
 
     def is_due(self, triple: Triple, now: float) -> bool:
-        loss = self._of.get(triple)
+        loss = self.entries.get(triple)
         return loss is not None and loss.due <= now
 
     def stubborn(self, after_s: float, now: float) -> list[Triple]:
         """Those that have been missing for so long, and are to be asked for now."""
-        return [triple for triple, loss in self._of.items() if loss.since + after_s <= now and loss.due <= now]
+        return [triple for triple, loss in self.entries.items() if loss.since + after_s <= now and loss.due <= now]
 
     def ask(self, triple: Triple, now: float) -> None:
         """It is being asked for: not again before its wait is over."""
-        loss = self._of.get(triple)
+        loss = self.entries.get(triple)
         if loss is not None:
             wait = min(self.wait_s * self.backoff**loss.asked, self.wait_s_max)
             loss.due = now + wait
@@ -135,15 +136,15 @@ class LostBuffer:
 
     def rest(self, triple: Triple, now: float) -> None:
         """It is being asked for everywhere: not again before it has been missing for twice as long as now."""
-        loss = self._of.get(triple)
+        loss = self.entries.get(triple)
         if loss is not None:
             loss.due = now + (now - loss.since)
 
     def next_due(self) -> float | None:
-        return min((loss.due for loss in self._of.values()), default=None)
+        return min((loss.due for loss in self.entries.values()), default=None)
 
     def next_expiry(self) -> float | None:
-        oldest = next(iter(self._of.values()), None)
+        oldest = next(iter(self.entries.values()), None)
         return None if oldest is None else oldest.since + self.lost_s_max
 
 

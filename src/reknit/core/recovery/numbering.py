@@ -9,7 +9,7 @@ Owns: the counts of this life of this broker. Must not know: what matches, or wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = ["Number", "Numbering"]
 
@@ -24,17 +24,21 @@ class Numbering:
         self.forgotten = 0
         self._last: dict[int, int] = {}
 
-    def stamp(self, signatures: Iterable[int]) -> tuple[Number, ...]:
+    def stamp(self, signatures: Sequence[int]) -> tuple[Number, ...]:
         """One more event, for these patterns."""
         last = self._last
-        numbers = []
+        try:
+            if len(signatures) == 1:  # as most
+                number = last[signatures[0]] = last[signatures[0]] + 1
+                return ((signatures[0], number),)
+        except KeyError:
+            pass
         for signature in signatures:
             number = last.get(signature, 0) + 1
             if number == 1:
                 self._make_room()
             last[signature] = number
-            numbers.append((signature, number))
-        return tuple(numbers)
+        return tuple([(signature, last[signature]) for signature in signatures])
 
     def current(self, signatures: Iterable[int]) -> list[Number]:
         """The last numbers of those that have any."""

@@ -64,6 +64,7 @@ class Recovery:
         self.silence = Silence(options.heartbeat_s, options.heartbeats)
         self.strategies = make_strategies(self.talk)
         self.records_routes = any(each.records_routes for each in self.strategies)
+        self._way = ((turn.node,), address) if self.records_routes else ((), "")  # of what begins its way here
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
@@ -78,28 +79,22 @@ class Recovery:
     def note(self, event: Event, route: Route) -> None:
         """It goes on its way now, here as ``route`` says."""
         if event.source == self.source:
-            if event.marks is None:
-                self._number(event, route)
-            self.cache.put(event, True, self.turn.now)
+            if event.marks is None and route.signatures:
+                self._number(event, route.signatures[:NUMBERS_MAX])
+                self.cache.put(event, True, self.turn.now)
         elif event.marks is not None:
             self._look_at(event, event.marks)
             self.cache.put(event, bool(route.matches), self.turn.now)
-        if self._round_at is None and (self._proactive or self.lost):
+        if self._round_at is None and (self._proactive or self.lost.entries):
             self._set_round()
 
-    def _number(self, event: Event, route: Route) -> None:
-        signatures = route.signatures[:NUMBERS_MAX]
-        if signatures:
-            event.marks = Marks(self.numbering.stamp(signatures), *self._way())
-            self.silence.spoke(signatures, self.turn.now)
-
-    def _way(self) -> tuple[tuple[str, ...], str]:
-        """Of what begins its way here."""
-        return ((self.turn.node,), self.talk.address) if self.records_routes else ((), "")
+    def _number(self, event: Event, signatures: tuple[int, ...]) -> None:
+        event.marks = Marks(self.numbering.stamp(signatures), *self._way)
+        self.silence.spoke(signatures, self.turn.now)
 
     def _look_at(self, event: Event, marks: Marks) -> None:
         """What its numbers say, and by which way it has come."""
-        source, own, find, lost = event.source, self.own, self.talk.streams.find, self.lost
+        source, own, find, lost = event.source, self.own, self.talk.streams.find, self.lost.entries
         for signature, number in marks.numbers:
             epoch = own.get(signature)
             if epoch is None:
@@ -110,7 +105,7 @@ class Recovery:
             else:
                 self.talk.arrived(source, signature, number, epoch)
             if lost:
-                lost.remove((source, signature, number))
+                self.lost.remove((source, signature, number))
         if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
             self._remember_way(source, marks.route, marks.address)
             event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)
@@ -225,7 +220,7 @@ class Recovery:
     def due(self) -> None:
         now = self.turn.now
         if silent := self.silence.due(now):
-            self._say_silence(Silent(self.source, self.numbering.current(silent), 0, *self._way()))
+            self._say_silence(Silent(self.source, self.numbering.current(silent), 0, *self._way))
         if self.lost:
             self.talk.given_up(self.lost.expired(now))
         if self._round_at is not None and now >= self._round_at:

@@ -746,7 +746,7 @@ def deliver_again_what_has_come_back(patch: Patch) -> None:
 @among("loss")
 @plant
 def take_every_copy_for_an_event(patch: Patch) -> None:
-    patch.setattr(Recovery, "is_new", lambda self, event: self.history.add(event.source, event.seq) or True)
+    patch.setattr(Transit, "_is_copy", lambda self, event: False)
 
 
 @among("loss")

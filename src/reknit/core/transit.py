@@ -1,8 +1,8 @@
 """The way of an event through one broker: from a client or a neighbour in, to clients and neighbours out.
 
 Links are FIFO and the overlay is a tree, so the numbers of one source only rise, and an event that is not newer than
-the last of its source is a copy. As long as the gate is shut, nobody knows who wants an event, and it waits, within
-bounds.
+the last of its source is a copy; where links lose events, more has to be remembered (``recovery.history``). As long as
+the gate is shut, nobody knows who wants an event, and it waits, within bounds.
 
 What clients have published at QoS 1 or 2 is acknowledged to them, so it has to outlive this broker until the neighbours
 have taken it over: the shell is told to keep it, and when it may forget it. That is all that links need of a store. A
@@ -23,6 +23,7 @@ from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.history import History
 from reknit.core.recovery.recovery import Recovery
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
@@ -47,11 +48,15 @@ class Transit:
         sessions: Sessions,
         retained: RetainedLines,
         recovery: Recovery | None,
+        history: History | None,
         source: str,
         seen: dict[str, int],
         options: BrokerOptions,
     ) -> None:
-        """``source``: the name under which this life stamps. ``seen``: by source, its last event that came by."""
+        """``source``: the name under which this life stamps. ``seen``: by source, its last event that came by.
+
+        ``history``: which events have come by, where one may come behind later ones.
+        """
         self.turn = turn
         self.gate = gate
         self.overlay = overlay
@@ -59,6 +64,7 @@ class Transit:
         self.sessions = sessions
         self.retained = retained
         self.recovery = recovery
+        self.history = history
         self.source = source
         self.options = options
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
@@ -105,8 +111,8 @@ class Transit:
         self._dispatch(event, peer, arrived.skip, custody)
 
     def _is_copy(self, event: Event) -> bool:
-        if self.recovery is not None:  # events may come behind later ones
-            return event.source == self.source or not self.recovery.is_new(event)
+        if self.history is not None:
+            return event.source == self.source or not self.history.add(event.source, event.seq)
         return event.seq <= self._seen.get(event.source, 0) or event.source == self.source
 
     def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
@@ -151,8 +157,8 @@ class Transit:
         """An event of clients, of this life or of one before, that waited for the gate."""
         if event.source != self.source:
             self._remember(event)  # not sooner: were we to die before, nobody here would have had it
-            if self.recovery is not None:
-                self.recovery.is_new(event)
+            if self.history is not None:
+                self.history.add(event.source, event.seq)
         if custody in self._again:
             del self._again[custody]
             for neighbour in self.routing.route(event).neighbours:

@@ -56,6 +56,14 @@ def test_an_event_that_comes_loosely_is_delivered_and_nobody_waits_for_a_word_on
     assert far.acks() == []
 
 
+def test_events_that_overtake_each_other_are_not_taken_for_copies() -> None:
+    desk, far = _linked()
+    desk.client("ann", pattern("+"))
+    for number in (2, 1, 2, 1):
+        far.send(Loose(far.session, [Events([event(f"t{number}", number, "n.1")])]))
+    assert desk.deliveries() == [("t2", "ann"), ("t1", "ann")]
+
+
 def test_without_a_connection_events_do_not_wait() -> None:
     desk, _ = _linked()
     desk.give(Lost(1, "gone"))

@@ -36,7 +36,7 @@ from reknit.trace.records import Kind
 from reknit.wire.codec import ROUTE_BROKERS_MAX, BadFrame, decode_direct
 from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
 
-__all__ = ["Recovery", "make_recovery"]
+__all__ = ["Recovery", "make_history", "make_recovery"]
 
 
 class Recovery:
@@ -48,8 +48,10 @@ class Recovery:
         source: str,
         address: str,
         options: RecoveryOptions,
+        history: History,
         rng: random.Random,
     ) -> None:
+        """``history``: which events have come by; also kept by whoever routes them."""
         self.turn = turn
         self.source = source
         self.options = options
@@ -59,7 +61,7 @@ class Recovery:
         self.cache = EventCache(make_policy(options.cache, rng), options.cache_events_max, options.cache_bytes_max)
         self.talk = Talk(turn, overlay, table, signatures, self.cache, options, source, address, rng)
         self.lost = self.talk.lost
-        self.history = History(options.sources_max, options.ids_max)
+        self.history = history
         self.numbering = Numbering(options.patterns_max)
         self.silence = Silence(options.heartbeat_s, options.heartbeats)
         self.strategies = make_strategies(self.talk)
@@ -71,10 +73,6 @@ class Recovery:
         self._held: list[tuple[str, Silent, Custody]] = []
 
     # --- events that come by
-
-    def is_new(self, event: Event) -> bool:
-        """Whether it has not been here; from now on it has."""
-        return self.history.add(event.source, event.seq)
 
     def note(self, event: Event, route: Route) -> None:
         """It goes on its way now, here as ``route`` says."""
@@ -159,7 +157,7 @@ class Recovery:
             if marks is None or event.source == self.source or not self._is_missed(event.source, marks):
                 talk.figures.unasked += not self.history.knows(event.source, event.seq)
                 continue
-            new = self.is_new(event)
+            new = self.history.add(event.source, event.seq)
             self._look_at(event, Marks(marks.numbers))
             if new:
                 self.cache.put(event, True, self.turn.now - age_s)
@@ -277,8 +275,22 @@ class Recovery:
         }
 
 
+def make_history(options: RecoveryOptions, loose: bool) -> History | None:
+    """None where events come in the order of their numbers."""
+    return History(options.sources_max, options.ids_max) if options.names or loose else None
+
+
 def make_recovery(
-    options: RecoveryOptions, turn: Turn, overlay: Overlay, table: Table, source: str, address: str, rng: random.Random
+    options: RecoveryOptions,
+    turn: Turn,
+    overlay: Overlay,
+    table: Table,
+    source: str,
+    address: str,
+    history: History | None,
+    rng: random.Random,
 ) -> Recovery | None:
     """None where nothing is to be recovered: then nothing is numbered either, and it costs nothing."""
-    return Recovery(turn, overlay, table, source, address, options, rng) if options.names else None
+    if not options.names or history is None:
+        return None
+    return Recovery(turn, overlay, table, source, address, options, history, rng)

@@ -57,7 +57,7 @@ from reknit.core.overlay.events import (
 )
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
-from reknit.core.recovery.recovery import make_history, make_recovery
+from reknit.core.recovery.recovery import make_recovery
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
@@ -131,8 +131,7 @@ class Broker:
         self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
         self.retained = RetainedLines(self.turn, self.book)
         below = (self.turn, self.overlay, self.routing.table, self.source, address)
-        history = make_history(options.recovery, options.links.loose)
-        self.recovery = make_recovery(options.recovery, *below, history, rng)
+        self.recovery, history = make_recovery(options.recovery, options.links.loose, *below, rng)
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.recovery, history)
         self.transit = Transit(self.turn, *layers, self.source, seen, options)
         self._handlers: dict[type, Callable[[Any], None]] = {

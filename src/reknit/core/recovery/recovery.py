@@ -36,7 +36,7 @@ from reknit.trace.records import Kind
 from reknit.wire.codec import ROUTE_BROKERS_MAX, BadFrame, decode_direct
 from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
 
-__all__ = ["Recovery", "make_history", "make_recovery"]
+__all__ = ["Recovery", "make_recovery"]
 
 
 class Recovery:
@@ -275,22 +275,21 @@ class Recovery:
         }
 
 
-def make_history(options: RecoveryOptions, loose: bool) -> History | None:
-    """None where events come in the order of their numbers."""
-    return History(options.sources_max, options.ids_max) if options.names or loose else None
-
-
 def make_recovery(
     options: RecoveryOptions,
+    loose: bool,
     turn: Turn,
     overlay: Overlay,
     table: Table,
     source: str,
     address: str,
-    history: History | None,
     rng: random.Random,
-) -> Recovery | None:
-    """None where nothing is to be recovered: then nothing is numbered either, and it costs nothing."""
-    if not options.names or history is None:
-        return None
-    return Recovery(turn, overlay, table, source, address, options, history, rng)
+) -> tuple[Recovery | None, History | None]:
+    """No recovery where nothing is to be recovered: then nothing is numbered either, and it costs nothing.
+
+    No history where events come in the order of their numbers: if links are not ``loose`` either.
+    """
+    if not options.names:
+        return None, History(options.sources_max, options.ids_max) if loose else None
+    history = History(options.sources_max, options.ids_max)
+    return Recovery(turn, overlay, table, source, address, options, history, rng), history

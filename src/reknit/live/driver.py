@@ -18,7 +18,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reknit.core.io import (
     Accepted,
@@ -27,6 +27,7 @@ from reknit.core.io import (
     Dial,
     DialFailed,
     Dialled,
+    Direct,
     Due,
     Effect,
     Input,
@@ -37,6 +38,7 @@ from reknit.core.io import (
     Reply,
     Retain,
     Send,
+    SendDirect,
 )
 from reknit.live import look
 from reknit.live.config import Bounds
@@ -45,7 +47,7 @@ from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
 from reknit.live.guests import GuestBook
-from reknit.live.journal import NEWS, Journal
+from reknit.live.journal import NEWS, Journal, RecordSink
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
@@ -57,6 +59,7 @@ from reknit.trace.records import Record
 
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
+    from reknit.live.datagrams import DatagramPort
     from reknit.live.ledger import StoreCounters
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
@@ -71,20 +74,6 @@ STOP_S_MAX = 2.0
 """How long the end waits for connections that close; each of them gives up sooner by itself."""
 
 _log = logging.getLogger("reknit.live")
-
-
-class RecordSink(Protocol):
-    """Where the trace goes; it must return at once, and count what it could not take."""
-
-    @property
-    def written(self) -> int: ...
-
-    @property
-    def dropped(self) -> int: ...
-
-    def append(self, seen: list[Seen]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Driver:
@@ -127,6 +116,7 @@ class Driver:
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
         self.store: StoreCounters | None = None  # of a broker that has one
+        self.port: DatagramPort | None = None  # of a broker that takes datagrams
         self.trouble = ""  # why it cannot go on for now
         self._conns = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -194,7 +184,7 @@ class Driver:
                     self._perform((effect,), now)
         if door.asking:
             for question in door.questions():
-                self._later(self._check(question))
+                self.later(self._check(question))
         self._finish()
         if not self.counters.turns % EVERY:
             self.pace.add(self._clock() - now)
@@ -277,6 +267,9 @@ class Driver:
                 self.journal.unreachable(link.peer, reason)
             self._turn(Lost(link.conn, reason))
 
+    def direct_received(self, datagram: bytes) -> None:
+        self._turn(Direct(datagram))
+
     # --- looking in
 
     def waiting_for(self) -> list[str]:
@@ -323,6 +316,9 @@ class Driver:
                 self.operations.replied(effect)
             case Retain(event):
                 self.door.retain(event)
+            case SendDirect(address=address, datagram=datagram):
+                if self.port is not None:
+                    self.port.send_directly(address, datagram)
             case Remember():
                 self._remember(effect)
             case _:
@@ -395,15 +391,16 @@ class Driver:
             self.journal.say(f"the neighbours could not be written down: {error}")
 
     def _dial(self, peer: str, address: str) -> None:
-        self._later(self._dialling(peer, address))
+        self.later(self._dialling(peer, address))
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _dialling(self, peer: str, address: str) -> None:
-        if reason := await dial(self, peer, address):
+        port = self.port if self.port is not None and self.port.carries_links else None
+        if reason := await (port.dial(peer, address) if port is not None else dial(self, peer, address)):
             self.journal.unreachable(peer, reason)
             self._turn(DialFailed(peer, reason))
 

@@ -49,6 +49,9 @@ LIVENESS_S_MAX = 120.0
 STEPS_MAX = 60_000
 """Inputs that all brokers of one schedule handle together; a sound one needs some thousand, with many newcomers 30."""
 
+GOSSIP_STEPS_MAX = 600_000
+"""The same where brokers gossip: a push goes on for as long as there is something to offer."""
+
 TAKE_S_MAX = 0.3
 """Where sessions move, how long an event waits in one for its client at most."""
 
@@ -83,7 +86,7 @@ class _Run:
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
-        self.cluster.steps_max = STEPS_MAX
+        self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0

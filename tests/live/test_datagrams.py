@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+import reknit
 from reknit.core.broker import BrokerOptions
 from reknit.core.io import Attach, Publish, Subscribe
 from reknit.core.links.options import LinkOptions
 from reknit.core.recovery.options import RecoveryOptions
+from reknit.live.address import Address, free_ports
 from reknit.live.config import TlsSection
 from reknit.live.errors import ConfigError
 from reknit.live.faults import Harm, fault_proxy
@@ -125,3 +131,88 @@ def test_datagrams_do_not_go_with_tls_and_need_to_be_sent_again(plan: Callable[.
         asyncio.run(start(plan("b1", options=LOOSE, tls=secure)))
     with pytest.raises(ConfigError, match=r"needs options\.links\.retransmit_s"):
         asyncio.run(start(plan("b1", options=BrokerOptions(links=LinkOptions(loose=True)))))
+
+
+class Processes:
+    """b1, b2 and b3, each a process of its own; what is between two of them, the test decides."""
+
+    def __init__(self, directory: Path) -> None:
+        names = ("b1", "b2", "b3")
+        ports = free_ports("127.0.0.1", 3 * len(names), random.Random())
+        self.mqtt = dict(zip(names, ports[0::3], strict=True))
+        self.listen = {name: Address("127.0.0.1", port) for name, port in zip(names, ports[1::3], strict=True)}
+        self.admin = dict(zip(names, ports[2::3], strict=True))
+        self.directory = directory
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, name: str, neighbours: dict[str, Address]) -> None:
+        path = self.directory / f"{name}.toml"
+        path.write_text(
+            f'[broker]\nname = "{name}"\nmqtt = "127.0.0.1:{self.mqtt[name]}"\nlisten = "{self.listen[name]}"\n'
+            f'admin = "127.0.0.1:{self.admin[name]}"\n[options.links]\nloose = true\nretransmit_s = 0.1\n'
+            '[options.recovery]\nalgorithm = "combined"\ngossip_s = 0.05\nheartbeat_s = 0.2\n[neighbours]\n'
+            + "".join(f'{other} = "{address}"\n' for other, address in neighbours.items())
+        )
+        with (self.directory / f"{name}.err").open("ab") as err:
+            words = [sys.executable, "-m", "reknit", "broker", "--config", str(path)]
+            self.running.append(subprocess.Popen(words, stderr=err))
+
+    async def table(self, name: str) -> dict[str, Any]:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            found: dict[str, Any] = (await http.get(f"http://127.0.0.1:{self.admin[name]}/table")).json()
+            return found
+
+    async def know(self, name: str, topic: str) -> bool:
+        """Whether this broker leads events of the topic somewhere."""
+        try:
+            return any(each["topic"] == topic for each in (await self.table(name))["entries"])
+        except httpx.HTTPError:  # its door is not open yet
+            return False
+
+    async def ready(self, name: str) -> bool:
+        try:
+            return bool((await self.table(name))["ready"])
+        except httpx.HTTPError:
+            return False
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    network = Processes(tmp_path)
+    yield network
+    for process in network.running:
+        process.terminate()
+    for process in network.running:
+        process.wait(timeout=30)
+
+
+def test_processes_lose_a_tenth_of_all_datagrams_and_every_event_arrives_once(processes: Processes, until: Any) -> None:
+    harm = Harm(loss=0.1, duplication=0.05, delay_s_max=0.005)
+
+    async def play() -> None:
+        processes.start("b1", {})
+        async with (
+            fault_proxy(processes.listen["b1"], harm, "1") as first,
+            fault_proxy(processes.listen["b2"], harm, "2") as second,
+        ):
+            processes.start("b2", {"b1": first.address})
+            processes.start("b3", {"b2": second.address})
+            for name in ("b1", "b2", "b3"):
+                await until(lambda name=name: processes.ready(name))
+            async with (
+                reknit.connect("127.0.0.1", processes.mqtt["b3"]) as reader,
+                reknit.connect("127.0.0.1", processes.mqtt["b1"]) as writer,
+                reader.subscribe("news") as news,
+            ):
+                await until(lambda: processes.know("b1", "news"))
+                sent = [str(number).encode() for number in range(150)]
+                for payload in sent:
+                    await writer.publish("news", payload)
+                    await asyncio.sleep(0.003)
+                events = aiter(news)
+                got = [(await anext(events)).payload for _ in sent]
+                assert sorted(got) == sorted(sent)
+            assert first.lost + second.lost > 10
+            assert (await processes.table("b3"))["recovery"]["recovered"] > 5
+
+    asyncio.run(play())

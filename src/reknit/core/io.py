@@ -47,6 +47,7 @@ __all__ = [
     "LinkVanished",
     "Lost",
     "Match",
+    "Missed",
     "Observe",
     "Operation",
     "Publish",
@@ -219,8 +220,7 @@ class Replace(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
 
-# --- inputs: links that come and go by themselves; whoever gives these has seen to it that the overlay stays a tree,
-# and that nobody on the way from one end of the lost link to the other takes part in a swap
+# --- inputs: links that come and go by themselves; whoever gives these sees to a tree without swaps on their way
 
 
 class LinkVanished(msgspec.Struct, frozen=True, gc=False):
@@ -306,6 +306,17 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
 
     event: Event
     matches: tuple[Match, ...]
+
+
+class Missed(msgspec.Struct, frozen=True, gc=False):
+    """To these clients events of ``source`` for ``pattern`` are "missing"; or "recovered", or "given up"."""
+
+    clients: tuple[str, ...]
+    pattern: Pattern
+    source: str
+    first: int
+    last: int
+    state: str
 
 
 class Observe(msgspec.Struct, frozen=True, gc=False):
@@ -434,4 +445,5 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 
 Kept: TypeAlias = Keep | Drop | KeepLine | DropLine
 Moved: TypeAlias = Export | Thaw | Redirect | Reserve | Import | Discard | Refer | Ended
-Effect: TypeAlias = Remember | Send | SendDirect | Close | Dial | Deliver | Observe | Reply | Retain | Kept | Moved
+_Network: TypeAlias = Remember | Send | SendDirect | Close | Dial
+Effect: TypeAlias = _Network | Deliver | Missed | Observe | Reply | Retain | Kept | Moved

@@ -32,6 +32,7 @@ from reknit.core.io import (
     Effect,
     Input,
     Lost,
+    Missed,
     Observe,
     Received,
     Remember,
@@ -316,6 +317,8 @@ class Driver:
                 self.operations.replied(effect)
             case Retain(event):
                 self.door.retain(event)
+            case Missed():
+                self.door.missed(effect, now)
             case SendDirect(address=address, datagram=datagram):
                 if self.port is not None:
                     self.port.send_directly(address, datagram)

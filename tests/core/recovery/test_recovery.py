@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reknit.core.io import Deliver, Direct, Send, SendDirect, Unsubscribe
+from reknit.core.io import Deliver, Direct, Missed, Send, SendDirect, Unsubscribe
 from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
@@ -54,6 +54,20 @@ def test_a_gap_is_seen_with_the_next_event_and_reported() -> None:
     (gap,) = table.records(Kind.GAP)
     assert (gap.pattern, gap.size, gap.detail) == (A, 2, "s.1 3-4")
     assert (table.figures.gaps, table.figures.lost) == (1, 2)
+
+
+def test_clients_hear_what_they_miss_and_what_becomes_of_it() -> None:
+    table = RoundTable("subscriber-pull", lost_s_max=5.0)
+    table.client("ann", A)
+    table.client("ben", B)
+    for number in (1, 4, 3):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    table.run(6.0)
+    assert table.all(Missed) == [
+        Missed(("ann",), A, "s.1", 2, 3, "missing"),
+        Missed(("ann",), A, "s.1", 3, 3, "recovered"),
+        Missed(("ann",), A, "s.1", 2, 2, "given up"),
+    ]
 
 
 def test_a_pattern_that_nobody_here_wants_has_no_gaps() -> None:

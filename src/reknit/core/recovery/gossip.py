@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from reknit.core.io import SendDirect
+from reknit.core.io import Missed, SendDirect
 from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.cache import Cached, EventCache
@@ -26,6 +26,7 @@ from reknit.core.recovery.streams import Gap, Streams
 from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import Table
 from reknit.core.turn import Turn
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.messages import Asker, Direct, Gossip, Range, Repair
@@ -146,6 +147,7 @@ class Talk:
             first, pattern = gap.numbers[0] - gap.cut, self.signatures.patterns[signature]
             numbers = f"{source} {first}-{gap.numbers[-1]}"
             self.turn.see(Kind.GAP, pattern=pattern, size=len(gap.numbers) + gap.cut, detail=numbers)
+            self._tell(pattern, source, first, gap.numbers[-1], "missing")
         self.given_up(self.lost.add(source, signature, gap.numbers, self.turn.now, gap.suspected))
 
     def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
@@ -154,6 +156,19 @@ class Talk:
             if not loss.suspected and pattern is not None:
                 self.figures.given_up += 1
                 self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
+                self._tell(pattern, source, number, number, "given up")
+
+    def found(self, triple: Triple) -> None:
+        """It has come, on whatever way."""
+        source, signature, number = triple
+        loss, pattern = self.lost.remove(triple), self.signatures.patterns.get(signature)
+        if loss is not None and not loss.suspected and pattern is not None:
+            self._tell(pattern, source, number, number, "recovered")
+
+    def _tell(self, pattern: Pattern, source: str, first: int, last: int, state: str) -> None:
+        """Those of our clients that it concerns."""
+        if clients := self.table.clients_for(pattern):
+            self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
 
     def ask(self, source: str, signature: int, numbers: Iterable[int]) -> None:
         for number in numbers:

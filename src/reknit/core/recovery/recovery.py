@@ -103,7 +103,7 @@ class Recovery:
             else:
                 self.talk.arrived(source, signature, number, epoch)
             if lost:
-                self.lost.remove((source, signature, number))
+                self.talk.found((source, signature, number))
         if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
             self._remember_way(source, marks.route, marks.address)
             event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)

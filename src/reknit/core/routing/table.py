@@ -111,6 +111,9 @@ class Table:
         """The neighbours that want it."""
         return [name for kind, name in self._by_pattern.get(pattern, ()) if kind == "broker"]
 
+    def clients_for(self, pattern: Pattern) -> list[str]:
+        return [name for kind, name in self._by_pattern.get(pattern, ()) if kind == "client"]
+
     def wanted_apart_from(self, hop: Hop, pattern: Pattern) -> bool:
         """Does anyone but ``hop`` want ``pattern``?"""
         hops = self._by_pattern.get(pattern)

@@ -1,4 +1,4 @@
-"""Clients that are not ours find what they expect: every QoS, retained messages, wills, sessions, a swap."""
+"""Clients that are not ours find what they expect: every QoS, retained messages, wills, sessions, groups, a swap."""
 
 from __future__ import annotations
 
@@ -127,6 +127,36 @@ def test_what_comes_while_it_is_away_waits_for_it(kind: str, version: int, qos: 
         assert {each["qos"] for each in player.messages} == {qos}
 
     on(kind, scene)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_members_at_two_brokers_one_gets_each_event(kind: str, version: int) -> None:
+    async def run() -> None:
+        async with (
+            playing(kind) as ann,
+            playing(kind) as ben,
+            broker("b1", {"b2": ""}) as b1,
+            broker("b2", {"b1": str(b1.listen)}) as b2,
+        ):
+            for player, running in ((ann, b1), (ben, b2)):
+                await player.connect(port(running, player), f"at {running.driver.broker.name}", version=version)
+                await player.subscribe("$share/g/t/#", 1)
+            await until(lambda: all(_present(each) == 2 for each in (b1, b2)))
+            async with aiomqtt.Client(*b2.mqtt) as publisher:
+                for number in range(EVENTS):
+                    await publisher.publish(f"t/{number}", str(number), qos=1)
+            await asyncio.gather(ann.payloads(EVENTS // 2), ben.payloads(EVENTS // 2))
+            await asyncio.sleep(GAP_S * 10)  # a copy would have come by now
+            got = [each["payload"] for each in (*ann.messages, *ben.messages)]
+            assert sorted(got, key=int) == [str(number) for number in range(EVENTS)]
+
+    asyncio.run(run())
+
+
+def _present(running: RunningBroker) -> object:
+    """How many members it knows of that are there."""
+    return sum(each["present"] for each in running.driver.broker.table()["groups"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,7 @@ from reknit.live.journal import Journal
 from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
+from reknit.mqtt.moods import Moods
 from reknit.mqtt.options import Output
 from reknit.mqtt.reasons import Reason
 from reknit.trace.passage import Passage, Seen, expand
@@ -54,6 +55,7 @@ class FakeDoor:
     calls: list[str] = field(default_factory=list)
     closing: bool = False
 
+    moods: Moods = field(default_factory=lambda: Moods({}))
     asking: bool = False
     passwords: bool = False
     nameless: list[bool] = field(default_factory=list)

@@ -44,7 +44,10 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.lines import Group
+from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
+from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
@@ -536,6 +539,70 @@ def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
 
 
+# --- groups
+
+
+@among("groups")
+@only("shares")
+@plant
+def every_broker_serves_the_group(patch: Patch) -> None:
+    def serve(self: Shares, event: Any, sharing: Any, custody: Custody) -> None:
+        for share in sharing.choices:
+            group = Group(share.group, Pattern(share.topic, share.selector))
+            if group in self._members or share.broker == self.turn.node:
+                self._hand(event, group, custody)
+
+    patch.setattr(Shares, "serve", serve)
+
+
+@among("groups")
+@only("shares")
+@plant
+def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
+    patch.setattr(Shares, "_send_on", lambda *_: None)
+
+
+@among("groups")
+@only("shares")
+@plant
+def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
+    original = Shares._leave
+
+    def leave(self: Shares, client: str, group: Group) -> None:
+        original(self, client, group)
+        if group in self._lingering:
+            self._lingering[group] = self.turn.now
+            self.due()
+
+    patch.setattr(Shares, "_leave", leave)
+
+
+@among("groups")
+@plant
+def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
+    patch.setattr(Transit, "_releasing", property(lambda self: False, lambda self, value: None))
+
+
+@near(170)
+@among("groups")
+@only("shares")
+@plant
+def forget_what_members_of_a_life_before_were_to_get(patch: Patch) -> None:
+    patch.setattr(Shares, "news", lambda self, lines: self.lines.news(lines))
+
+
+@among("groups")
+@only("shares")
+@plant
+def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
+    original = Shares.recall
+
+    def recall(self: Shares, lines: Any, seen: Any) -> None:
+        original(self, lines, {})
+
+    patch.setattr(Shares, "recall", recall)
+
+
 # --- sessions that move
 
 
@@ -655,7 +722,7 @@ def take_back_whom_one_has_given_up(patch: Patch) -> None:
 
     def give_up(self: Links, peer: str, reason: str) -> None:
         self.remove(peer, reason)
-        del self._former[peer]
+        del self.former._left[peer]
 
     patch.setattr(Links, "give_up", give_up)
 

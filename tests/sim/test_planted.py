@@ -24,6 +24,7 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
         "order",
         "recovery",
         "sessions",
+        "shares",
         "tables",
         "tree",
         "whole",

@@ -7,12 +7,12 @@ the real codec in the simulator, with one latency and one seed, so a story can o
 Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [recovery=NAME] [covering] [acks] [settled] [aloud]`` (an edge
 is ``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; with ``recovery`` links may lose events);
 ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``; ``publish BROKER CLIENT TOPIC
-[name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one direction); ``lose BROKER
-BROKER COUNT`` (so many of the next datagrams with events in this direction); ``sever BROKER BROKER`` (a cut for good);
-``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and
-another comes by themselves; ``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as
-planned); ``drain``, ``crash``, ``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each
-command has a second to unfold, unless it ends with ``&``.
+[name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``, ``unlink``, ``break``, ``cut BROKER
+BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the next datagrams with events in this
+direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``,
+``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and ``TAIL`` are brokers
+joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``, ``resume``,
+``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from typing import get_args
+
+import msgspec
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.io import Effect, Input, Observe, Received, Reply, Send, SendDirect
@@ -43,6 +45,8 @@ SETUP_S_MAX = 20.0
 
 _SEEN: dict[Kind, str] = {
     Kind.DELIVERED: "delivers {event} to {client}",
+    Kind.SHARED: "delivers {event} to {client}, whose turn it is in {detail}",
+    Kind.PASSED_ON: "sends {event} on to {peer}, for {detail}",
     Kind.DROPPED: "drops {event} from {peer}: {detail}",
     Kind.LINK_UP: "link to {peer} is up",
     Kind.LINK_DOWN: "link to {peer} is down: {detail}",
@@ -230,12 +234,23 @@ def _message(message: wire.Message) -> str:
             return f"Around me are {', '.join(name for name, _ in neighbours) or 'no others'}"
         case wire.Apart(lost=lost):
             return f"Apart: {lost} is lost"
+        case wire.Lines(lines=lines):
+            return "Lines " + "; ".join(_line(line) for line in lines)
+        case wire.Digests(digests=digests):
+            return "Digests of " + ("all lines" if digests else "no line at all")
         case wire.Steered(mode=mode, events=events):
             return f"Events ({mode.name.lower()}) " + ", ".join(map(_event, events))
         case _ if isinstance(message, wire.Moving):
             return _moving(message)
         case _:
             return _step(message)
+
+
+def _line(line: wire.Line) -> str:
+    if line.kind == "group":
+        counts = msgspec.msgpack.decode(line.value) if line.value else [0, 0]
+        return f"{line.name} has {counts[0]} members, {counts[1]} of them there"
+    return f"{line.kind} {line.name}: " + (f"{len(line.value)} bytes" if line.value else "gone")
 
 
 def _step(message: wire.Message) -> str:
@@ -357,6 +372,11 @@ def _publish(cluster: _Told, broker: str, client: str, topic: str, *pairs: str) 
     cluster.publish(broker, client, Event(topic, b"", dict(attributes)))
 
 
+def _join(cluster: _Told, broker: str, client: str, group: str, pattern: list[str]) -> None:
+    cluster.attach(broker, client)
+    cluster.join(broker, client, group, _pattern(pattern))
+
+
 def _made(id_: str, strategy: str, head: str, tail: str) -> wire.Change:
     return make_change(id_, strategy, head.split(","), tail.split(","))
 
@@ -365,6 +385,10 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
     "publish": _publish,
+    "join": lambda cluster, broker, client, group, *pattern: _join(cluster, broker, client, group, list(pattern)),
+    "part": lambda cluster, broker, client, group, *pattern: cluster.part(
+        broker, client, group, _pattern(list(pattern))
+    ),
     "detach": Cluster.detach,
     "link": Cluster.add_link,
     "unlink": Cluster.remove_link,

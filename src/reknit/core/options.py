@@ -13,6 +13,7 @@ from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOpt
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.options import ShareOptions
 
 __all__ = ["BrokerOptions"]
 
@@ -45,6 +46,7 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: ChangeOptions = ChangeOptions()
     repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()
+    shares: ShareOptions = ShareOptions()
     book: BookOptions = BookOptions()
     recovery: RecoveryOptions = RecoveryOptions()
 

@@ -15,10 +15,11 @@ message an event has come.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from reknit.core.book.retained import RetainedLines
-from reknit.core.io import Deliver, Keep, Publish
+from reknit.core.io import Deliver, Direct, Keep, Publish
 from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
@@ -28,9 +29,11 @@ from reknit.core.recovery.recovery import Recovery
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
+from reknit.wire.messages import Gossip
 
 __all__ = ["Transit"]
 
@@ -47,6 +50,7 @@ class Transit:
         routing: Routing,
         sessions: Sessions,
         retained: RetainedLines,
+        shares: Shares,
         recovery: Recovery | None,
         history: History | None,
         source: str,
@@ -63,6 +67,7 @@ class Transit:
         self.routing = routing
         self.sessions = sessions
         self.retained = retained
+        self.shares = shares
         self.recovery = recovery
         self.history = history
         self.source = source
@@ -71,9 +76,14 @@ class Transit:
         self._seen = seen
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
+        self._releasing = False
         self._seq = 0
 
     # --- in
+
+    def inputs(self) -> dict[type, Callable[[Any], None]]:
+        """What is handled here as it is."""
+        return {Publish: self.publish, Direct: lambda each: self.take_direct(each.datagram)}
 
     def publish(self, each: Publish) -> None:
         if self.overlay.links.of or self.turn.observing or not self.gate.open:
@@ -172,10 +182,12 @@ class Transit:
 
     def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
+        if self.shares or event.sharing is not None:
+            self._share(event, sender, custody)
         route = self.routing.route(event)
         if self.recovery is not None:
             self.recovery.note(event, route)
-        matches = route.matches
+        matches = route.matches if event.sharing is None or not event.sharing.alone else ()
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
         if matches:
@@ -186,12 +198,60 @@ class Transit:
         if self.gate.late:
             self._see_unrouted(event, sender)
 
+    def take_gossip(self, message: Gossip, arrived: Arrived) -> None:
+        if self.recovery is not None:
+            self.recovery.receive(arrived.peer, message, arrived.custody, self.gate.open)
+
+    def take_direct(self, datagram: bytes) -> None:
+        """What has come past the tree may bring events back."""
+        if self.recovery is not None:
+            for event, born in self.recovery.receive_direct(datagram):
+                self.deliver_recovered(self.recovery, event, born)
+
     def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
         """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``."""
         wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
         matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
         if matches:
             self.turn.effects.append(Deliver(event, matches))
+
+    def _share(self, event: Event, sender: str, custody: Custody) -> None:
+        """Where the event is published, decide which members of groups get it; where they are, hand it to them."""
+        if not sender and event.sharing is None:
+            self.shares.stamp(event)
+        if event.sharing is not None:
+            self.shares.serve(event, event.sharing, custody)
+            self._send_on()
+
+    def _send_on(self) -> None:
+        """What members that are not here any more do not get; what it was made of is settled when it is.
+
+        Behind what waited for the gate: that has its numbers already, and numbers must rise on every link.
+        """
+        if self._releasing:
+            return
+        errands, self.shares.errands = self.shares.errands, []
+        for event, custody in errands:
+            event.source = self.source
+            event.seq = self._seq = self._seq + 1
+            if self.turn.observing and event.sharing is not None:
+                (share,), (source, seq) = event.sharing.choices, event.sharing.of
+                detail = f"{source} {seq} {share.group}"
+                self.turn.see(Kind.PASSED_ON, peer=share.broker, event=event, detail=detail)
+            kept = self.turn.keeping  # then what it was made of need not wait
+            self._dispatch(event, "", (), self._own_custody(event) if kept or custody is None else custody)
+
+    def _own_custody(self, event: Event) -> Custody:
+        custody = Custody(None, 0, [event] if self.turn.keeping else [])
+        self.turn.custodies.append(custody)
+        return custody
+
+    def end_of_turn(self) -> None:
+        """The same for what had waited for a client, or for any member."""
+        if not self.shares.at_rest:
+            self.shares.end_of_turn()
+        if self.shares.errands:
+            self._send_on()
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
@@ -217,9 +277,14 @@ class Transit:
         what was kept for us comes on the old way and on the new one.
         """
         held, self._held = self._held, []
+        self._releasing = True
         for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
             if arrived is not None:
                 self.take(event, arrived)
             else:
                 self._go_on(event, custody)
+        self._releasing = False
+        self._send_on()
+        if self.recovery is not None:
+            self.recovery.release_held()

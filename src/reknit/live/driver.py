@@ -24,6 +24,7 @@ from reknit.core.io import (
     Accepted,
     Close,
     Deliver,
+    DeliverShared,
     Dial,
     DialFailed,
     Dialled,
@@ -315,6 +316,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply():
                 self.operations.replied(effect)
+            case DeliverShared():
+                self.door.share(effect, now)
             case Retain(event):
                 self.door.retain(event)
             case Missed():
@@ -330,7 +333,7 @@ class Driver:
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""
         clients, counters = self.clients, self.counters
-        if self.moves.pending:
+        if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:

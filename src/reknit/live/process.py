@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from starlette.types import ASGIApp
 
 from reknit.core.broker import Broker
 from reknit.core.io import Remember
@@ -44,6 +45,7 @@ from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.notify import notify
 from reknit.live.tls import link_tls, server_context
+from reknit.live.warden import Warden, check_operators
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import Keeper
@@ -184,6 +186,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
     """
     _check_links(plan)
     _check_datagrams(plan)
+    guard = _guard(plan)
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
         plan = _recalled(plan, journal)
@@ -191,7 +194,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         storage = _storage(plan, journal, undo)
         incarnation = max(time.time_ns() // 1_000_000, storage.past.incarnation + 1 if storage is not None else 0)
-        driver = _driver(plan, incarnation, bound, journal, storage)
+        driver = _driver(plan, incarnation, bound, journal, storage, guard)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
@@ -209,7 +212,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         driver.start()
         if "admin" in sockets:
             addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))
-            app = admin_app(driver, About(plan.name, incarnation, os.getpid(), *addresses))
+            app = _guarded(plan, driver, About(plan.name, incarnation, os.getpid(), *addresses))
             undo.push_async_callback(AdminServer(app, sockets["admin"], driver.counters).close)
         journal.begin(driver.waiting_for())
         yield RunningBroker(
@@ -286,6 +289,20 @@ def _check_datagrams(plan: BrokerPlan) -> None:
         )
 
 
+def _guard(plan: BrokerPlan) -> Guard:
+    """Before any address is bound: with bad files, or none where they are needed, nothing begins."""
+    guard = Guard(plan.settings.access)
+    if plan.admin is not None:
+        check_operators(plan.admin, guard, f"broker {plan.name}")
+    return guard
+
+
+def _guarded(plan: BrokerPlan, driver: Driver, about: About) -> ASGIApp:
+    app = admin_app(driver, about)
+    reached = plan.admin is not None and not is_loopback(plan.admin.host)
+    return Warden(app, driver.guard, driver.counters) if reached else app
+
+
 def _reachable(address: Address) -> str:
     return "" if address.host in _EVERYWHERE else str(address)
 
@@ -317,7 +334,12 @@ def _storage(plan: BrokerPlan, journal: Journal, undo: contextlib.AsyncExitStack
 
 
 def _driver(
-    plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], journal: Journal, storage: _Storage | None
+    plan: BrokerPlan,
+    incarnation: int,
+    bound: Mapping[str, Address],
+    journal: Journal,
+    storage: _Storage | None,
+    guard: Guard,
 ) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
@@ -331,7 +353,7 @@ def _driver(
     door = Door(door_options(settings.mqtt), rng, epoch, version, keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
-    shell |= {"guard": Guard(settings.access), "link_tls": link_tls(settings.tls, plan.name)}
+    shell |= {"guard": guard, "link_tls": link_tls(settings.tls, plan.name)}
     if storage is None:
         return Driver(broker, door, **shell)
     _keep_incarnation(storage, incarnation)

@@ -93,6 +93,8 @@ class Door:
         # Asked for each event, so without a step in between.
         self.deliver: Callable[[io.Deliver, float], None] = self._outbox.deliver
         """Hand an event to its clients, one copy each."""
+        self.share = self._outbox.share
+        self.moods = self._outbox.moods
         self.output: Callable[[], list[Output]] = self._outbox.take
         """What is to be written, once for each connection that was touched since the last call."""
         self._topics_read: dict[bytes, str] = {}  # shared by all parsers, and bounded there
@@ -359,6 +361,10 @@ class Door:
             commands.append(io.Subscribe(session.client, tuple(outcome.learn)))
         if outcome.forget:
             commands.append(io.Unsubscribe(session.client, tuple(outcome.forget)))
+        if outcome.join:
+            commands.append(io.Join(session.client, tuple(outcome.join)))
+        if outcome.part:
+            commands.append(io.Part(session.client, tuple(outcome.part)))
         for reason in outcome.reasons:
             if reason >= Reason.UNSPECIFIED_ERROR:
                 self.counters.refused[reason.name] += 1

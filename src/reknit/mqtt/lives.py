@@ -201,6 +201,7 @@ class Lives:
         """A session that was reserved is here."""
         session = self.sessions[client] = self.moves.arrived(client, state, now)
         self._identify(session, session.user)
+        self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         session.changed()
         self._watch_away(session)
@@ -209,6 +210,7 @@ class Lives:
         """A session of a life before; it may be over."""
         self.sessions[session.client] = session
         self._identify(session, session.user)
+        self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         if session.ends_at > now:
             self._watch_away(session)
@@ -303,6 +305,7 @@ class Lives:
         session.ends_at = now + session.expiry_s
         session.will_at = now + min(connection.will_delay_s, session.expiry_s)
         session.changed()
+        self._outbox.moods.note(session)
         self.check_away(session, commands, now)
 
     def check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
@@ -332,6 +335,7 @@ class Lives:
 
     def _forget(self, session: Session) -> None:
         self.moves.stay(session.client)
+        self._outbox.moods.forget(session.client)
         del self.sessions[session.client]
         session.ended()
         self.counters.sessions = len(self.sessions)

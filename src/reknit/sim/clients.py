@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.core.io import Exported, Input
+from reknit.core.io import Exported, Input, Presence
 from reknit.model.event import Event
 from reknit.sim.kernel import Kernel
 from reknit.trace.records import Kind, Record
@@ -116,6 +116,7 @@ class Clients:
         session = self._sessions.get((broker, client))
         if session is not None:
             self._wake(broker, client, session, len(session.waiting))
+            self.give(broker, Presence(client, present=True, room=True))
 
     def import_(self, node: str, client: str, state: bytes) -> None:
         self._sessions[node, client] = _Session(deque(_decoder.decode(state)))

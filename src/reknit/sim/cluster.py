@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -16,6 +17,7 @@ from reknit.core.io import (
     Attach,
     Close,
     Deliver,
+    DeliverShared,
     Detach,
     Dial,
     Discard,
@@ -28,11 +30,14 @@ from reknit.core.io import (
     Export,
     Import,
     Input,
+    Join,
     Keep,
+    KeepChange,
     KeepLine,
     LinkAppeared,
     LinkVanished,
     Observe,
+    Part,
     Publish,
     Recall,
     Redirect,
@@ -73,9 +78,11 @@ class Shelf:
     """What a broker with a store has kept for its next life. A turn and what it keeps are one step here."""
 
     clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    shares: dict[str, list[tuple[str, Pattern]]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
     kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def perform(self, effect: Effect) -> None:
         match effect:
@@ -88,17 +95,23 @@ class Shelf:
                 self.lines[line.kind, line.name] = line
             case DropLine(kind=kind, name=name):
                 del self.lines[kind, name]
+            case KeepChange(id=id_, record=None):
+                del self.changes[id_]
+            case KeepChange(id=id_, record=record) if record is not None:
+                self.changes[id_] = record
 
     def leave(self, broker: Broker) -> None:
         """It dies now: what its sessions want, and what they have had."""
         table = broker.routing.table
         self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
+        self.shares = {name: broker.shares.of(name) for name in broker.sessions.clients}
         for source, last in broker.seen.items():
             self.seen[source] = max(last, self.seen.get(source, 0))
 
     def recall(self) -> Recall:
         kept = [self.kept[ident] for ident in sorted(self.kept)]
-        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept)
+        lines, changes = list(self.lines.values()), list(self.changes.values())
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)
 
 
 @dataclass(slots=True)
@@ -266,6 +279,8 @@ class Cluster:
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:
                     self.clients.deliver(name, client, event)
+            case DeliverShared(event=event, client=client):
+                self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
             case SendDirect(peer=peer, datagram=datagram):
@@ -283,7 +298,7 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
-            case Keep() | Drop() | KeepLine() | DropLine():
+            case Keep() | Drop() | KeepLine() | DropLine() | KeepChange():
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)
             case _:
@@ -337,6 +352,12 @@ class Cluster:
     def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
         self.give(broker, Unsubscribe(client, patterns))
 
+    def join(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Join(client, ((group, pattern),)))
+
+    def part(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Part(client, ((group, pattern),)))
+
     def publish(self, broker: str, client: str, *events: Event) -> None:
         self.give(broker, Publish(client, events))
 
@@ -383,13 +404,6 @@ class Cluster:
     def substitute(self, change: Change) -> None:
         self.give(change.path[0], Substitute(change))
 
-    def tell_what_is_kept(self) -> None:
-        """Write into the trace what is in the caches of the brokers that live."""
-        for name, node in self.nodes.items():
-            if node.broker is not None and node.broker.recovery is not None:
-                kept = node.broker.recovery.cache
-                self.records += [Record(self.kernel.now, name, Kind.KEPT, event=event) for event in kept]
-
     # --- rest
 
     def is_calm(self) -> bool:
@@ -404,7 +418,7 @@ class Cluster:
             return False
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
-        if not broker.replacing.at_rest:
+        if not broker.replacing.at_rest or not broker.shares.at_rest:
             return False
         if broker.recovery is not None and not broker.recovery.at_rest:
             return False

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from reknit.core.broker import BrokerOptions
+from reknit.core.io import Presence
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
@@ -29,6 +30,7 @@ from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.recovery import check_recovery
 from reknit.sim.checkers.sessions import check_sessions
+from reknit.sim.checkers.shares import check_shares
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
@@ -39,7 +41,7 @@ from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
 from reknit.sim.plans import FOCI, Focus, Plan, draw
 from reknit.sim.workload import World
-from reknit.trace.records import Record
+from reknit.trace.records import Kind, Record
 
 __all__ = ["FOCI", "Focus", "Outcome", "Plan", "draw", "judge", "run", "run_seed"]
 
@@ -88,6 +90,9 @@ class _Run:
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
         self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
+        self.crowd = random.Random(f"{plan.seed}/groups")
+        self.groups = [(f"g{number + 1}", self.world.pattern()) for number in range(plan.groups)]
+        self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0
         self.faults: dict[str, int] = {}
@@ -134,6 +139,8 @@ class _Run:
         hand.schedule(span)
         self._spread(self.plan.publish_per_s * span, span, self._publish)
         self._spread(churn_per_s * span, span, self._churn)
+        if self.groups:
+            self._spread(churn_per_s * span, span, self._share)
         self._spread(links_per_s * span, span, self.operator.change_link)
         self._spread(swaps_per_s * span, span, self.operator.swap)
         self._spread(replaces_per_s * span, span, self.operator.replace)
@@ -147,7 +154,15 @@ class _Run:
         hand.heal()
         if self.plan.recovery != "none":
             self.cluster.network.loss = 0.0
-            self.cluster.tell_what_is_kept()
+            self._tell_what_is_kept()
+
+    def _tell_what_is_kept(self) -> None:
+        """Write into the trace what is in the caches of the brokers that live."""
+        now = self.cluster.kernel.now
+        for name, node in self.cluster.nodes.items():
+            if node.broker is not None and node.broker.recovery is not None:
+                kept = node.broker.recovery.cache
+                self.cluster.records += [Record(now, name, Kind.KEPT, event=event) for event in kept]
 
     def _spread(self, count: float, span: float, deed: Callable[[], None]) -> None:
         for _ in range(int(count)):
@@ -162,6 +177,8 @@ class _Run:
             free = (name for number in itertools.count(1) if (name := f"{broker}-c{number}") not in taken)
             for client in itertools.islice(free, self.plan.clients_per_broker):
                 self.wants[broker, client] = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
+                if self.groups and self.crowd.random() < 0.5:
+                    self.shares[broker, client] = {self.crowd.choice(self.groups): None}
 
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""
@@ -180,7 +197,12 @@ class _Run:
                 if self.plan.lasting and self.cluster.clients.has_session(broker, client):
                     self._repeat(broker, client, patterns)
                 else:
-                    self.cluster.attach(broker, client, patterns)
+                    self._attach(broker, client, patterns)
+
+    def _attach(self, broker: str, client: str, patterns: Iterable[Pattern]) -> None:
+        self.cluster.attach(broker, client, patterns)
+        for share in self.shares.get((broker, client), ()):
+            self.cluster.join(broker, client, *share)
 
     def _repeat(self, broker: str, client: str, patterns: dict[Pattern, None]) -> None:
         """A client whose session has lasted says again what the broker has died of before it could answer."""
@@ -188,6 +210,12 @@ class _Run:
         held = shelf.clients.get(client, ()) if shelf is not None else ()
         self.cluster.subscribe(broker, client, *(each for each in patterns if each not in held))
         self.cluster.unsubscribe(broker, client, *(each for each in held if each not in patterns))
+        shares, had = self.shares.get((broker, client), {}), shelf.shares.get(client, ()) if shelf is not None else ()
+        for share in (each for each in shares if each not in had):
+            self.cluster.join(broker, client, *share)
+        for share in (each for each in had if each not in shares):
+            self.cluster.part(broker, client, *share)
+        self.cluster.give(broker, Presence(client, present=True, room=True))
 
     def _find_again(self, name: str) -> None:
         """Who was lost for good in the round before is back after all, with all that it remembers."""
@@ -204,10 +232,11 @@ class _Run:
     def _moved(self, client: str, old: str, new: str) -> None:
         """A client was sent elsewhere. If its session is not there (any more), it says anew what it wants."""
         wants = self.wants[new, client] = self.wants.pop((old, client))
+        self.shares[new, client] = self.shares.pop((old, client), {})
         node = self.cluster.nodes[new]
         served = node.broker is not None and self.lives.get(new) == node.incarnation
         if served and not self.cluster.clients.has_session(new, client):
-            self.cluster.attach(new, client, wants)
+            self._attach(new, client, wants)
 
     def _someone(self) -> tuple[str, str] | None:
         """A client whose broker serves it now."""
@@ -241,10 +270,23 @@ class _Run:
             self.cluster.unsubscribe(*someone, pattern)
         elif self.rng.random() < 0.1:
             self.cluster.detach(*someone)
-            self.cluster.attach(*someone, wants)
+            self._attach(*someone, wants)
         else:
             wants[pattern] = None
             self.cluster.subscribe(*someone, pattern)
+
+    def _share(self) -> None:
+        """A client joins a group, or leaves it."""
+        someone = self._someone()
+        if someone is None:
+            return
+        shares, share = self.shares.setdefault(someone, {}), self.crowd.choice(self.groups)
+        if share in shares:
+            del shares[share]
+            self.cluster.part(*someone, *share)
+        else:
+            shares[share] = None
+            self.cluster.join(*someone, *share)
 
     def _react(self, broker: str, client: str, event: Event) -> None:
         """A client that has seen an event may publish one: the stuff of causal chains."""
@@ -330,6 +372,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records) if plan.drains else ()),
+        *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
     ]
 
 

@@ -10,7 +10,7 @@ import math
 
 import msgspec
 
-from reknit.model.event import INTEGER_MAX, Event, check_attributes
+from reknit.model.event import INTEGER_MAX, Event, Sharing, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire._checks import (
@@ -48,6 +48,7 @@ from reknit.wire.messages import (
     Inquire,
     Keeps,
     Known,
+    Leave,
     Line,
     Lines,
     Lock,
@@ -98,6 +99,7 @@ __all__ = [
     "PATH_BROKERS_MAX",
     "ROUTE_BROKERS_MAX",
     "RUNS_MAX",
+    "SHARES_MAX",
     "STATE_PART_BYTES_MAX",
     "TEXT_CHARS_MAX",
     "VERSION",
@@ -128,6 +130,8 @@ DIGEST_BYTES_MAX = 64
 
 DIGESTS_MAX = 1024
 """What stands for a book, bucket by bucket."""
+SHARES_MAX = 256
+"""Groups that one event is for."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
 
@@ -168,6 +172,7 @@ def decode(data: bytes) -> Frame:
             check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
         elif isinstance(frame, Refuse | Farewell):
             _check_text(frame.reason)
+            _check_some_names(frame.left if isinstance(frame, Refuse) else [])
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
@@ -228,6 +233,8 @@ def _check(message: Message) -> None:
             check_names(wave[0])
             _check_path(path)
             _check_text(busy)
+        case Leave(holders=holders):
+            _check_some_names(holders)
         case Release(wave=wave):
             check_names(wave[0])
         case Lines(lines=lines):
@@ -297,9 +304,8 @@ def _check_change_message(message: Message) -> None:
         case Apart(lost=lost):
             check_names(lost)
         case Around(neighbours=neighbours):
-            if len(neighbours) > AROUND_MAX:
-                raise BadFrame(f"{len(neighbours)} neighbours at once, over the {AROUND_MAX} that are allowed")
-            check_names(*(name for each in neighbours for name in each))
+            _check_some_names([name for name, _ in neighbours])
+            check_names(*(address for _, address in neighbours))
 
 
 def _check_change(change: Change) -> None:
@@ -331,6 +337,9 @@ def _check_moving(message: Moving) -> None:
     if isinstance(message, Offer):
         check_names(*message.seen)
         _check_patterns(message.patterns)
+        _check_patterns([pattern for _, pattern in message.shares])
+        if any(len(group) > CLIENT_CHARS_MAX for group, _ in message.shares):
+            raise BadFrame("a group's name that is too long")
     elif isinstance(message, Opened):
         _check_text(message.refused)
     elif isinstance(message, Rest) and len(message.state) > STATE_PART_BYTES_MAX:
@@ -363,11 +372,29 @@ def _check_event(event: Event) -> None:
         check_marks(event.marks)
     if event.envelope is not None and event.envelope.response_topic:
         check_topic(event.envelope.response_topic)
+    if event.sharing is not None:
+        _check_sharing(event.sharing)
+
+
+def _check_sharing(sharing: Sharing) -> None:
+    if len(sharing.choices) > SHARES_MAX or (sharing.alone and len(sharing.choices) != 1):
+        raise BadFrame(f"an event for {len(sharing.choices)} groups")
+    _check_path(list(sharing.tried))
+    check_names(sharing.of[0], *(share.broker for share in sharing.choices))
+    for share in sharing.choices:
+        if max(len(share.group), len(share.topic), len(share.selector)) > CLIENT_CHARS_MAX:
+            raise BadFrame("a group's name or pattern that is too long")
 
 
 def _check_patterns(patterns: list[Pattern]) -> None:
     for pattern in patterns:
         pattern.check()
+
+
+def _check_some_names(names: list[str]) -> None:
+    if len(names) > AROUND_MAX:
+        raise BadFrame(f"{len(names)} brokers at once, over the {AROUND_MAX} that are allowed")
+    check_names(*names)
 
 
 def _check_path(path: list[str]) -> None:

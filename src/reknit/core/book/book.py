@@ -62,6 +62,7 @@ class Book:
         self._bytes = 0
         self._clock_ms = 0
         self._gone: dict[Key, None] = {}
+        self._unasked: dict[str, None] = {}  # neighbours that were to be compared with, when nothing was known here
         self._next_due = math.inf
 
     def __len__(self) -> int:
@@ -149,13 +150,18 @@ class Book:
 
     def compare(self, peer: str) -> None:
         """This neighbour may not know all that we know, nor we what it knows. Who knows nothing waits to be asked."""
+        self._unasked[peer] = None
         if self._lines:
-            self.send(peer, Digests(list(self._digests)))
+            self._ask(peer)
+
+    def _ask(self, peer: str) -> None:
+        self._unasked.pop(peer, None)
+        self.send(peer, Digests(list(self._digests) if self._lines else []))
 
     def _send_differing(self, peer: str, digests: list[int]) -> None:
         theirs = digests or [0] * BUCKETS
-        if not self._lines and digests:
-            self.send(peer, Digests([]))
+        if digests and (not self._lines or peer in self._unasked):
+            self._ask(peer)  # it may have been asked by others meanwhile, and know something now
         if len(theirs) != BUCKETS or not self._lines:
             return
         differ = {place for place in range(BUCKETS) if theirs[place] != self._digests[place]}

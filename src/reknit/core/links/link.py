@@ -306,9 +306,14 @@ class Link:
             if not self._outbox:
                 self._whereabouts = None
 
-    def take_data(self, data: Data) -> Iterator[Arrival]:
-        """The frames that are next in line now, in their order."""
+    def take_data(self, data: Data | Loose) -> Iterator[Arrival]:
+        """The frames that are next in line now, in their order; of what has no number, nobody waits for a word."""
+        if isinstance(data, Data):
+            self.take_ack(data)
         if data.session != self.session:
+            return
+        if isinstance(data, Loose):
+            yield Arrival(self.peer, data.messages, Custody(None, 0, []))
             return
         self._want_ack()
         if data.seq > self.received + 1:
@@ -322,11 +327,6 @@ class Link:
             self._unsettled.append(custody)
             yield Arrival(self.peer, following.messages, custody)
             following = self._early.pop(self.received + 1, None)
-
-    def take_loose(self, loose: Loose) -> Iterator[Arrival]:
-        """Nobody waits for a word on it."""
-        if loose.session == self.session:
-            yield Arrival(self.peer, loose.messages, Custody(None, 0, []))
 
     def _want_ack(self) -> None:
         self._ack_frames += 1

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reknit.core.io import Attach, Detach, Exported, Match, StopDrain, Subscribe, Unsubscribe
+from reknit.core.io import Attach, Detach, Exported, Join, Match, Part, Presence, StopDrain, Subscribe, Unsubscribe
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.history import DRAIN, Deed, change_name
 from reknit.core.overlay.overlay import Overlay
@@ -21,6 +21,7 @@ from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -38,6 +39,7 @@ class Sessions:
         turn: Turn,
         overlay: Overlay,
         routing: Routing,
+        shares: Shares,
         clients: dict[str, None],
         seen: dict[str, int],
         source: str,
@@ -53,11 +55,12 @@ class Sessions:
         self.turn = turn
         self.overlay = overlay
         self.routing = routing
+        self.shares = shares
         self.clients = clients
         self.door = door
         self.copies = Copies(seen, source)
-        self.arrivals = Arrivals(turn, routing, clients, self._send, self.copies, options)
-        self.departures = Departures(turn, overlay, routing, clients, self._send, self.copies, options, rng)
+        self.arrivals = Arrivals(turn, routing, shares, clients, self._send, self.copies, options)
+        self.departures = Departures(turn, overlay, routing, shares, clients, self._send, self.copies, options, rng)
         self._rng = rng
         self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
         self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
@@ -77,6 +80,9 @@ class Sessions:
             Detach: self.detach,
             Subscribe: self.subscribe,
             Unsubscribe: self.unsubscribe,
+            Join: self.join,
+            Part: self.part,
+            Presence: self.shares.presence,
             StopDrain: lambda each: self.stop(each.request),
             Exported: lambda each: self.departures.exported(each.client, each.state),
         }
@@ -142,6 +148,10 @@ class Sessions:
 
     # --- neighbours
 
+    def drains(self, peer: str) -> bool:
+        """Whether this neighbour comes over with all its clients."""
+        return peer in self._guests
+
     def linked(self, peer: str, again: bool) -> None:
         if again:
             self._stays(peer, f"{peer} was restarted")
@@ -175,13 +185,20 @@ class Sessions:
             self.turn.see(Kind.ATTACHED, client=each.client)
         self.arrivals.claimed(each.client)
 
-    def recall(self, clients: Mapping[str, Sequence[Pattern]], seen: Mapping[str, int]) -> None:
+    def recall(
+        self,
+        clients: Mapping[str, Sequence[Pattern]],
+        shares: Mapping[str, Sequence[tuple[str, Pattern]]],
+        seen: Mapping[str, int],
+    ) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
         for client, patterns in clients.items():
             self.attach(Attach(client))
             self.copies.expect(client, seen)
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
+            for name, pattern in shares.get(client, ()):
+                self.shares.add(client, name, pattern, present=False)
             self.busy = True
 
     def detach(self, each: Detach) -> None:
@@ -194,6 +211,15 @@ class Sessions:
             self.routing.unsubscribe(each.client, pattern)
         del self.clients[each.client]
         self.turn.see(Kind.DETACHED, client=each.client)
+        self.shares.gone(each.client)
+
+    def join(self, each: Join) -> None:
+        self.departures.take_back(each.client)
+        self.shares.join(each)
+
+    def part(self, each: Part) -> None:
+        self.departures.take_back(each.client)
+        self.shares.part(each)
 
     def subscribe(self, each: Subscribe) -> None:
         self.departures.take_back(each.client)  # what was offered would not be true any more

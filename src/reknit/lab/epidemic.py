@@ -44,8 +44,6 @@ LATENCY_S = 0.002
 REPLACED_AFTER_S = 0.1
 DEFER_S = 0.3
 """Routes over a link that is gone stay for longer than it takes to have another."""
-DRAIN_S = 3.0
-"""After the last event, for what is still being recovered."""
 SETTLE_S_MAX = 120.0
 
 
@@ -63,6 +61,8 @@ class Setting(msgspec.Struct, frozen=True):
     publish_per_s: float = 5.0
     """Of each broker."""
     span_s: float = 25.0
+    drain_s: float = 3.0
+    """After the last event, for what is still being recovered."""
     replaced_every_s: float = 0.0
     """A link is replaced so often; 0 for never."""
 
@@ -108,7 +108,7 @@ def run_setting(setting: Setting, seed: str) -> Counted:
         cluster.kernel.at(began + at, cluster.publish, broker, "writer", event_of(bits))
     if setting.replaced_every_s:
         _replace_links(cluster, edges, setting, began, random.Random(f"{seed}/links"))
-    cluster.kernel.run(until=began + setting.span_s + DRAIN_S)
+    cluster.kernel.run(until=began + setting.span_s + setting.drain_s)
     return _count(cluster, cluster.records[before:], wants, [bits for _, _, bits in published])
 
 

@@ -20,7 +20,15 @@ __all__ = ["PAPER", "PULLS", "Curves", "curves", "figure_of"]
 PAPER: Final = "EPIDEMIC"
 PULLS: Final = ("subscriber-pull", "publisher-pull", "combined", "random-pull")
 QUICK: Final = Setting(
-    "none", brokers=14, patterns=10, subscriptions=2, publish_per_s=6.0, span_s=2.0, gossip_s=0.05, buffer=400
+    "none",
+    brokers=10,
+    patterns=8,
+    subscriptions=2,
+    publish_per_s=6.0,
+    span_s=1.2,
+    drain_s=1.8,
+    gossip_s=0.05,
+    buffer=400,
 )
 _QUANTITIES: Final = {"delivered": (100, "%"), "overhead": (1, "messages"), "latency_s": (1, "s")}
 _PANELS: Final = {

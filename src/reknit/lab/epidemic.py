@@ -121,6 +121,7 @@ def _options(setting: Setting) -> BrokerOptions:
         again_s=setting.gossip_s,
         again_growth=1.0,
         last_resort_s=0.0,
+        direct_after=0,
         cache=CACHES.get(setting.algorithm, "own"),
         cache_events_max=setting.buffer,
         heartbeats=1,

@@ -26,7 +26,8 @@ class RoundTable(Desk):
     """``n`` and ``m`` are neighbours; what each wants is given."""
 
     def __init__(self, algorithm: str, n: tuple[Pattern, ...] = (A,), m: tuple[Pattern, ...] = (A,), **more: Any):
-        options = {"gossip_s": 1.0, "again_s": 0.9, "again_growth": 1.0, "forward": 1.0, "last_resort_s": 0.0, **more}
+        options = {"gossip_s": 1.0, "again_s": 0.9, "again_growth": 1.0, "forward": 1.0}
+        options |= {"last_resort_s": 0.0, "direct_after": 0, **more}
         patient = {"silence_s_max": 1e6, "progress_s_max": 1e6}  # the far ends acknowledge nothing
         super().__init__("n", "m", links=patient, recovery={"algorithm": algorithm, **options})
         self.n = self.linked("n", 1, *n)

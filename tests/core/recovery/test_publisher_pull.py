@@ -100,3 +100,13 @@ def test_a_question_that_went_round_is_heard_once() -> None:
         table.m.say(MissesOf(table.asker(), "s.1", [(PA, 100.0, [(1, 2)])], ["b", "n"], ADDRESS))
     assert len(_questions(table)) == 1
     assert table.figures.replayed == 1
+
+
+def test_what_was_asked_for_in_vain_is_asked_of_the_publisher_past_the_tree() -> None:
+    table = RoundTable("publisher-pull", direct_after=2)
+    _miss_two(table)
+    table.run(4.5)
+    assert len(_questions(table)) == 2
+    directs = [(to, each.route) for to, each in table.directs() if isinstance(each, MissesOf)]
+    assert len(directs) >= 2
+    assert set(map(str, directs)) == {str(("s", ["s"]))}

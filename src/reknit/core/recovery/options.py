@@ -39,6 +39,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source_share: Chance = 0.5
     """``combined``: the chance that a round asks towards the publisher, and not towards other subscribers."""
 
+    direct_after: Annotated[int, msgspec.Meta(ge=0)] = 1
+    """Pulls towards the publisher: after so many attempts along the way its broker is asked past the tree; 0: never."""
+
     cache: PolicyName = "strangers-first"
     """What is kept for others, and what goes first: own, en-route, strangers-first or probabilistic."""
 

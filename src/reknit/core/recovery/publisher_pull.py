@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.lost import Triple
 from reknit.core.recovery.ranges import to_ranges
 from reknit.core.recovery.strategy import Strategy
 from reknit.wire.messages import Asker, MissesOf, Range
@@ -38,18 +39,29 @@ class PublisherPull(Strategy):
         return any(self.concerns(each) for each, _ in self.talk.lost.of_source(source, self.talk.turn.now))
 
     def _ask(self, source: str) -> None:
-        talk = self.talk
+        """Along the way; past the tree for what has been asked for in vain, since each hop may lose the question."""
+        talk, (route, address) = self.talk, self.talk.routes[source]
         left = talk.options.digest_numbers_max
-        lost: list[tuple[int, float, list[Range]]] = []
+        near: list[tuple[int, float, list[Range]]] = []
+        far: list[tuple[int, float, list[Range]]] = []
         for signature, numbers in list(talk.lost.of_source(source, talk.turn.now)):
             if not self.concerns(signature) or left <= 0:
                 continue
             chosen = sorted(numbers)[-left:]
             left -= len(chosen)
-            lost.append((signature, talk.signatures.age_s(signature), to_ranges(chosen)))
+            stubborn = [each for each in chosen if self._is_stubborn((source, signature, each))] if address else []
+            for some, into in ((stubborn, far), ([each for each in chosen if each not in stubborn], near)):
+                if some:
+                    into.append((signature, talk.signatures.age_s(signature), to_ranges(some)))
             talk.ask(source, signature, chosen)
-        route, address = talk.routes[source]
-        _pass_on(talk, MissesOf(talk.begin(), source, lost, list(route), address))
+        if near:
+            _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address))
+        if far:
+            _ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address))
+
+    def _is_stubborn(self, triple: Triple) -> bool:
+        after = self.talk.options.direct_after
+        return bool(after) and self.talk.lost.entries[triple].asked >= after
 
 
 def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
@@ -78,6 +90,10 @@ def _pass_on(talk: Talk, message: MissesOf) -> None:
             talk.tell([name], ahead)
             return
     if message.address and message.route:
-        to = Asker(message.route[-1], message.address, message.asker.round)
-        talk.send(to, MissesOf(message.asker, message.source, message.lost, message.route[-1:], message.address))
-        talk.figures.requests += 1
+        _ask_the_publisher(talk, message)
+
+
+def _ask_the_publisher(talk: Talk, message: MissesOf) -> None:
+    to = Asker(message.route[-1], message.address, message.asker.round)
+    talk.send(to, MissesOf(message.asker, message.source, message.lost, message.route[-1:], message.address))
+    talk.figures.requests += 1

@@ -8,11 +8,9 @@ import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +20,7 @@ from typing import Any
 import pytest
 
 from reknit.live.address import free_ports
+from tests.ports import until_open
 
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 CLIENTS = shutil.which("mosquitto_sub")
@@ -49,16 +48,6 @@ def ours_port(start_up: Callable[..., Any]) -> int:
     network = start_up()
     network.until_ready()
     return int(network.base_port)
-
-
-def until_open(port: int, process: subprocess.Popen[bytes]) -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert process.poll() is None
-            time.sleep(0.02)
 
 
 @dataclass(frozen=True)

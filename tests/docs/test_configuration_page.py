@@ -12,6 +12,7 @@ import pytest
 
 from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
+from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.recovery.options import RecoveryOptions
@@ -34,6 +35,7 @@ SECTIONS: dict[str, Any] = {
     "[options.links]": LinkOptions,
     "[options.overlay]": OverlayOptions,
     "[options.sessions]": SessionOptions,
+    "[options.homes]": HomeOptions,
     "[options.shares]": ShareOptions,
     "[options.changes]": ChangeOptions,
     "[options.repair]": RepairOptions,
@@ -58,7 +60,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    layers = ("links", "overlay", "changes", "repair", "sessions", "shares", "book", "recovery")
+    layers = ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book", "recovery")
     tables = layers if section == "[options]" else ()
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known

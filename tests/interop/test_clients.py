@@ -161,7 +161,12 @@ def _present(running: RunningBroker) -> object:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
-    """b3 moves from b2 to b1, and back; at QoS 2 nothing is missing, doubled or out of order."""
+    """b3 moves from b2 to b1, and back; at QoS 2 nothing is missing, doubled or out of order.
+
+    A mosquitto_sub that begins anew has forgotten its half of what was under way, so QoS 2 cannot be had with it. At
+    QoS 1 it may hear twice what it had not acknowledged, and misses nothing.
+    """
+    qos = 1 if kind == "mosquitto" else 2
 
     async def publish(running: RunningBroker) -> None:
         async with aiomqtt.Client(*running.mqtt) as ben:
@@ -179,7 +184,7 @@ def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
             await until(lambda: not any(each.driver.waiting_for() for each in (b1, b2, b3)))
             at = port(b3, player)
             await player.connect(at, "ann", clean=False)
-            await player.subscribe("s", 2)
+            await player.subscribe("s", qos)
             await until(lambda: bool(b1.driver.broker.routing.table.patterns()))
             publishing = asyncio.create_task(publish(b1))
             for middle, goal in (("b2", "b1"), ("b1", "b2")):
@@ -188,9 +193,10 @@ def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
                 await player.disconnect()
                 await player.connect(at, "ann", clean=False)
                 if kind == "mosquitto":
-                    await player.subscribe("s", 2)
+                    await player.subscribe("s", qos)
                 assert (await swapped).error == ""
             await publishing
-            assert await player.payloads(EVENTS) == [str(number) for number in range(EVENTS)]
+            got = await player.payloads(EVENTS) if qos == 2 else await player.different_payloads(EVENTS)
+            assert got == [str(number) for number in range(EVENTS)]
 
     asyncio.run(run())

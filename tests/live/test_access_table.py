@@ -25,28 +25,14 @@ from reknit.core.io import Drain
 from reknit.live.config import Settings, StoreSection
 from reknit.live.guard import AccessSection
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
-from reknit.mqtt.encode import encode
-from reknit.mqtt.packets import (
-    V5_0,
-    Connack,
-    Connect,
-    Disconnect,
-    Packet,
-    Puback,
-    Publish,
-    Request,
-    Suback,
-    Subscribe,
-    Will,
-)
-from reknit.mqtt.parser import Parser
+from reknit.mqtt.packets import Will
 from reknit.mqtt.properties import Properties, PropertyId
 from reknit.mqtt.reasons import Reason
 from tests.live.conftest import ANY
+from tests.live.speaking import Client, Refused, speak
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 BEGIN, END = "<!-- the table of rules by path: begin -->\n", "<!-- the table of rules by path: end -->\n"
-LASTING_S = 300
 
 # --- what is allowed, in plain code
 
@@ -113,65 +99,7 @@ LAST = "end"
 """Everybody may hear of this topic; what comes behind it comes too late."""
 
 
-# --- a client that speaks in packets
-
-
-class Client:
-    def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.name = name
-        self.heard: list[tuple[str, str]] = []
-        """By whom, and on which topic."""
-        self._reader, self._writer = reader, writer
-        self._parser = Parser(version=V5_0)
-        self._read: list[Packet] = []
-
-    def say(self, packet: Packet) -> None:
-        self._writer.write(encode(packet, V5_0))
-
-    async def next(self) -> Packet:
-        while not self._read:
-            data = await self._reader.read(1 << 16)
-            if not data:
-                raise ConnectionError(f"{self.name} was cut off")
-            self._read = list(self._parser.feed(data))
-        packet = self._read.pop(0)
-        if isinstance(packet, Publish):
-            self.heard.append((packet.payload.decode(), packet.topic))
-            self.say(Puback(packet.packet_id))
-        return packet
-
-    async def answer(self, kind: type[Packet]) -> Any:
-        while not isinstance(packet := await self.next(), kind):
-            assert isinstance(packet, Publish), packet
-        return packet
-
-    async def subscribe(self, *filters: str) -> list[bool]:
-        """Whether each was granted."""
-        self.say(Subscribe(1, tuple(Request(each, 1) for each in filters)))
-        reasons = (await self.answer(Suback)).reasons
-        assert set(reasons) <= {1, Reason.NOT_AUTHORIZED}
-        return [reason == 1 for reason in reasons]
-
-    async def publish(self, event: Event, *, retain: bool = False) -> bool:
-        """Whether it was taken."""
-        self.say(Publish(event.topic, self.name.encode(), 1, 7, retain, properties=_said(event)))
-        reason = (await self.answer(Puback)).reason
-        assert reason in (0, Reason.NO_MATCHING_SUBSCRIBERS, Reason.NOT_AUTHORIZED)
-        return reason != Reason.NOT_AUTHORIZED
-
-    async def until_last(self) -> list[tuple[str, str]]:
-        while not self.heard or self.heard[-1][1] != LAST:
-            await self.next()
-        return self.heard[:-1]
-
-    async def leave(self) -> None:
-        self.say(Disconnect())
-        with contextlib.suppress(ConnectionError):
-            while True:
-                await self.next()
-
-    def die(self) -> None:
-        self._writer.transport.abort()
+# --- clients
 
 
 def _said(event: Event) -> Properties:
@@ -183,17 +111,31 @@ CONNECTED: list[Client] = []
 
 
 async def come(at: RunningBroker, name: str, will: Event | None = None) -> Client:
-    """``ConnectionRefusedError`` if it may not."""
-    client = Client(name, *await asyncio.open_connection(*at.mqtt))
-    CONNECTED.append(client)
+    """``Refused`` if it may not."""
     last = Will(will.topic, name.encode(), 1, False, _said(will)) if will is not None else None
-    client.say(Connect(name, V5_0, False, 0, None, None, last, ((PropertyId.SESSION_EXPIRY, LASTING_S),)))
-    reason = (await client.answer(Connack)).reason
-    if reason:
-        client.die()
-        assert reason == Reason.NOT_AUTHORIZED
-        raise ConnectionRefusedError
+    client = await speak(at.mqtt, name, will=last)
+    CONNECTED.append(client)
     return client
+
+
+async def granted(client: Client, *filters: str) -> list[bool]:
+    reasons = await client.subscribe(*filters)
+    assert set(reasons) <= {1, Reason.NOT_AUTHORIZED}
+    return [reason == 1 for reason in reasons]
+
+
+async def taken(client: Client, event: Event, *, retain: bool = False) -> bool:
+    """Whether what it publishes was."""
+    reason = await client.publish(event.topic, client.name, retain=retain, said=_said(event))
+    assert reason in (0, Reason.NO_MATCHING_SUBSCRIBERS, Reason.NOT_AUTHORIZED)
+    return reason != Reason.NOT_AUTHORIZED
+
+
+async def until_last(client: Client) -> list[tuple[str, str]]:
+    """By whom, and on which topic, all came before the last."""
+    while not client.heard or client.heard[-1][1] != LAST:
+        await client.next()
+    return client.heard[:-1]
 
 
 # --- brokers under rules
@@ -266,9 +208,9 @@ async def publish_all(at: RunningBroker, events: Sequence[Event] = EVENTS, *, la
     """By somebody who may do everything; the last word behind all others."""
     client = await come(at, "any-publisher")
     for event in events:
-        assert await client.publish(event)
+        assert await taken(client, event)
     if last:
-        await client.publish(Event(LAST))
+        await taken(client, Event(LAST))
     await client.leave()
 
 
@@ -279,7 +221,7 @@ async def all_come(at: RunningBroker) -> list[Client]:
 async def all_subscribe(at: RunningBroker, topic_filter: str = "#") -> list[Client]:
     clients = await all_come(at)
     for each in clients:
-        assert await each.subscribe(topic_filter.replace("%c", each.name)) == [True]
+        assert await granted(each, topic_filter.replace("%c", each.name)) == [True]
     return clients
 
 
@@ -303,7 +245,7 @@ async def judged(clients: list[Client]) -> Cells:
     """How much each got of what there was; no more and no less than its rule allows."""
     cells = []
     for client, rule in zip(clients, READ, strict=True):
-        got = [topic for _, topic in await client.until_last()]
+        got = [topic for _, topic in await until_last(client)]
         assert sorted(got) == sorted(event.topic for event in EVENTS if rule.allows(event)), rule
         cells.append(f"{len(got)} of {len(EVENTS)}")
         await client.leave()
@@ -321,9 +263,9 @@ async def subscribing(directory: Path) -> Cells:
         [b1] = await made.line("b1")
         for client, rule in zip(await all_come(b1), READ, strict=True):
             filters = [each.replace("%c", rule.client) for each in asked]
-            granted = [_within(each.removeprefix("$share/g/"), rule) for each in filters]
-            assert await client.subscribe(*filters) == granted, rule
-            cells.append(f"{sum(granted)} of {len(asked)}")
+            within = [_within(each.removeprefix("$share/g/"), rule) for each in filters]
+            assert await granted(client, *filters) == within, rule
+            cells.append(f"{sum(within)} of {len(asked)}")
             await client.leave()
     return cells
 
@@ -357,11 +299,11 @@ async def retained(directory: Path) -> Cells:
         [b1] = await made.line("b1")
         client = await come(b1, "any-publisher")
         for event in EVENTS:
-            await client.publish(event, retain=True)
+            await taken(client, event, retain=True)
         clients = await all_come(b1)
         for each, rule in zip(clients, READ, strict=True):
-            assert all(await each.subscribe(LAST, *(one.replace("%c", each.name) for one in rule.filters)))
-        await client.publish(Event(LAST))
+            assert all(await granted(each, LAST, *(one.replace("%c", each.name) for one in rule.filters)))
+        await taken(client, Event(LAST))
         return await judged(clients)
 
 
@@ -432,16 +374,16 @@ async def restart(directory: Path) -> Cells:
 
 async def witnessed(clients: list[Client], at: RunningBroker, watcher: Client) -> Cells:
     """All publish all; how much of each was taken, and heard by one who hears everything."""
-    taken = {each.name: [await each.publish(event) for event in EVENTS] for each in clients}
-    return await _compared(at, watcher, taken)
+    were = {each.name: [await taken(each, event) for event in EVENTS] for each in clients}
+    return await _compared(at, watcher, were)
 
 
-async def _compared(at: RunningBroker, watcher: Client, taken: Mapping[str, list[bool]] | None = None) -> Cells:
+async def _compared(at: RunningBroker, watcher: Client, were: Mapping[str, list[bool]] | None = None) -> Cells:
     await publish_all(at, [])
-    got, cells = await watcher.until_last(), []
+    got, cells = await until_last(watcher), []
     for rule in WRITE:
         allowed = [rule.allows(event) for event in EVENTS]
-        assert taken is None or taken[rule.client] == allowed, rule
+        assert were is None or were[rule.client] == allowed, rule
         mine = [topic for by, topic in got if by == rule.client]
         assert mine == [event.topic for event in EVENTS if rule.allows(event)], rule
         cells.append(f"{len(mine)} of {len(EVENTS)}")
@@ -450,7 +392,7 @@ async def _compared(at: RunningBroker, watcher: Client, taken: Mapping[str, list
 
 async def watching(at: RunningBroker, of: str = "") -> Client:
     client = await come(at, f"any-watcher{of}")
-    assert await client.subscribe("#") == [True]
+    assert await granted(client, "#") == [True]
     return client
 
 
@@ -474,17 +416,16 @@ async def kept(directory: Path) -> Cells:
         [b1] = await made.line("b1")
         for client, rule in zip(await writers(b1), WRITE, strict=True):
             for event in EVENTS:
-                await client.publish(event, retain=True)
+                await taken(client, event, retain=True)
             watcher = await watching(b1, rule.client)
             await publish_all(b1, [])
-            found = sorted(topic for _, topic in await watcher.until_last())
+            found = sorted(topic for _, topic in await until_last(watcher))
             assert found == sorted(event.topic for event in EVENTS if rule.allows(event)), rule
             cells.append(f"{len(found)} of {len(EVENTS)}")
             await watcher.leave()
             for topic in found:  # the next begins with nothing
                 client = await come(b1, "any-cleaner")
-                client.say(Publish(topic, b"", 1, 7, True))
-                await client.answer(Puback)
+                await client.publish(topic, retain=True)
                 await client.leave()
     return cells
 
@@ -510,8 +451,8 @@ async def last_will(directory: Path) -> Cells:
 async def _refused(at: RunningBroker, name: str, event: Event) -> bool:
     try:
         await (await come(at, name, event)).leave()
-    except ConnectionRefusedError:
-        return True
+    except Refused as error:
+        return error.args == (Reason.NOT_AUTHORIZED,)
     return False
 
 

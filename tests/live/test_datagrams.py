@@ -46,8 +46,8 @@ def watch(broker: RunningBroker, topic: str) -> list[bytes]:
     """A client that wants the topic; what it gets is put into the list."""
     got: list[bytes] = []
     broker.driver.door.deliver = lambda effect, now: got.append(effect.event.payload)  # type: ignore[method-assign]
-    broker.driver._turn(Attach("watcher"))
-    broker.driver._turn(Subscribe("watcher", (Pattern.parse(topic),)))
+    broker.driver.turn(Attach("watcher"))
+    broker.driver.turn(Subscribe("watcher", (Pattern.parse(topic),)))
     return got
 
 
@@ -69,7 +69,7 @@ def test_events_that_a_link_of_datagrams_loses_come_back(
             await until(lambda: wants(b1, "a"))
             sent = [str(number).encode() for number in range(200)]
             for payload in sent:
-                b1.driver._turn(Publish("pam", [Event("a", payload)]))
+                b1.driver.turn(Publish("pam", [Event("a", payload)]))
                 await asyncio.sleep(0.002)
             await until(lambda: len(got) >= len(sent))
             assert sorted(got) == sorted(sent)  # each once

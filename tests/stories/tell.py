@@ -4,15 +4,16 @@ A story is a text of three kinds of lines. ``# ...`` is for the reader, ``$ ...`
 dialogue that the command above them has caused: virtual seconds, who speaks to whom, and what. Everything goes through
 the real codec in the simulator, with one latency and one seed, so a story can only change when the protocol does.
 
-Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [recovery=NAME] [covering] [acks] [settled] [aloud]`` (an edge
-is ``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; with ``recovery`` links may lose events);
-``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``; ``publish BROKER CLIENT TOPIC
-[name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``, ``unlink``, ``break``, ``cut BROKER
-BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the next datagrams with events in this
-direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``, ``appear``,
-``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and ``TAIL`` are brokers
-joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``, ``resume``,
-``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
+Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [recovery=NAME] [covering] [acks] [settled] [aloud] [unique]``
+(an edge is ``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; in a ``unique`` one a client has one
+session; with ``recovery`` links may lose events); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER
+WHO``; ``publish BROKER CLIENT TOPIC [name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``,
+``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the
+next datagrams with events in this direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE
+GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves;
+``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``,
+``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold,
+unless it ends with ``&``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import get_args
 import msgspec
 
 from reknit.core.broker import BrokerOptions
-from reknit.core.io import Effect, Input, Observe, Received, Reply, Send, SendDirect
+from reknit.core.homes.options import HomeOptions
+from reknit.core.io import Discard, Effect, Input, Observe, Received, Reply, Send, SendDirect
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.change import make_change
 from reknit.core.overlay.options import RepairOptions
@@ -118,6 +120,8 @@ class _Told(Cluster):
                 for record in records:
                     if record.kind in _SEEN and (record.kind is not Kind.SETTLED or "settled" in self.shown):
                         yield f"{name}: {_seen(record)}"
+            case Discard(client=client, taken_over=True):
+                yield f"{name}: ends the session of {client}, who is at home elsewhere"
             case Reply(error=error):
                 yield f"{name} answers the operator: {error or 'done'}"
 
@@ -250,6 +254,9 @@ def _line(line: wire.Line) -> str:
     if line.kind == "group":
         counts = msgspec.msgpack.decode(line.value) if line.value else [0, 0]
         return f"{line.name} has {counts[0]} members, {counts[1]} of them there"
+    if line.kind == "home":
+        home = msgspec.msgpack.decode(line.value)[0] if line.value else "nowhere"
+        return f"{line.name} is at home {home if home == 'nowhere' else f'at {home}'}"
     return f"{line.kind} {line.name}: " + (f"{len(line.value)} bytes" if line.value else "gone")
 
 
@@ -322,7 +329,7 @@ def _change(change: wire.Change) -> str:
 
 
 def _network(words: list[str]) -> _Told:
-    options = {word for word in words if word in ("covering", "acks", "settled", "aloud")}
+    options = {word for word in words if word in ("covering", "acks", "settled", "aloud", "unique")}
     recovery = next((word[9:] for word in words if word.startswith("recovery=")), "none")
     lost_s = float(next((word[5:] for word in words if word.startswith("lost=")), 0))
     routing = next((word[8:] for word in words if word.startswith("routing=")), "subscription-forwarding")
@@ -338,6 +345,7 @@ def _network(words: list[str]) -> _Told:
             repair=RepairOptions(lost_s=lost_s),
             links=LinkOptions(retransmit_s=0.5 if recovery != "none" else 0.0, loose=recovery != "none"),
             recovery=RecoveryOptions(algorithm=recovery, heartbeats=1, digest_s_max=0.35),  # type: ignore[arg-type]
+            homes=HomeOptions(unique="unique" in options),
         ),
         NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S, datagrams=recovery != "none"),
         "story",

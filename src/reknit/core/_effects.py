@@ -221,6 +221,8 @@ class Discard(msgspec.Struct, frozen=True, gc=False):
     """A session that was reserved or imported is void. No ``Detach`` is expected."""
 
     client: str
+    taken_over: bool = False
+    """It is any session, and its client has begun anew elsewhere."""
 
 
 class Refer(msgspec.Struct, frozen=True, gc=False):

@@ -15,6 +15,7 @@ from typing import Any
 
 from reknit.core.book.book import Book
 from reknit.core.book.retained import RetainedLines
+from reknit.core.homes.homes import HOME, Homes
 from reknit.core.io import (
     Accepted,
     AddLink,
@@ -96,20 +97,20 @@ class Broker:
         leaves: bool = False,
         new: bool = False,
         door: str = "",
+        relay: str = "",
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
         ``notes``, ``leaves``: of the same. ``new``: it was never linked, so that its first link needs no search.
-        ``door``: where its clients connect; a broker whose sessions move here is told, so that the clients can follow.
+        ``door``: where its clients connect, also those that follow a session; ``relay``: where brokers bring them.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
         if options.founded:
             founded, wanted = founded | wanted, {}
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self.source = f"{name}.{incarnation:x}"
         self.turn = Turn(name, options.observe, options.durable)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
@@ -117,24 +118,30 @@ class Broker:
         self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        how = (options.covering, options.changes, options.overlay, options.repair)
-        self.replacing = Replacing(self.turn, self.links, self.overlay, edits, *how, rng, self.source)
+        tree = (self.turn, self.links, self.overlay, edits, options.covering)
+        self.replacing = Replacing(*tree, options.changes, options.overlay, options.repair, rng, self.source)
         expected = [name for name in (*founded, *wanted) if name not in self.overlay.swaps.hidden()]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
         seen: dict[str, int] = {}  # by source: its last event that came by
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
         self._lines_later: dict[str, list[Message]] = {}  # lines for those, and for others that are not told now
-        self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
+        book = (self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
+        self.book = Book(*book, passing={HOME: options.homes.gone_s})
+        self.homes = Homes(self.turn, self.book, self._clients, relay, options.homes)
         self.retained = RetainedLines(self.turn, self.book)
         self.shares = Shares(self.turn, self.routing, self.book, options.shares)
-        parts = (self.turn, self.overlay, self.routing, self.shares, self._clients, seen, self.source)
+        parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         below = (self.turn, self.overlay, self.routing.table, self.source, address)
         self.recovery, history = make_recovery(options.recovery, options.links.loose, *below, rng)
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares, self.recovery)
         self.transit = Transit(self.turn, *layers, history, self.source, seen, options)
-        self._handlers: dict[type, Callable[[Any], None]] = {
+        self._handlers = self._make_handlers()
+        self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
+
+    def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
+        return {
             Received: self._on_received,
             **self.transit.inputs(),
             Due: self._on_due,
@@ -152,7 +159,6 @@ class Broker:
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
             Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
         }
-        self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
     # --- the door
 
@@ -173,8 +179,7 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
-        first = earliest(*[each.deadline() for each in parts])
-        return first if self.recovery is None else earliest(first, self.recovery.deadline())
+        return earliest(*[each.deadline() for each in parts], self.recovery.deadline() if self.recovery else None)
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -323,6 +328,7 @@ class Broker:
             news = self.book.receive(peer, message)
             self.retained.news(news)
             self.shares.news(news)
+            self.sessions.news(news)
         elif isinstance(message, Gossip):
             self.transit.take_gossip(message, arrived)
         elif isinstance(message, ChangeMessage | RepairMessage):

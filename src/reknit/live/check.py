@@ -32,7 +32,7 @@ from reknit.live.warden import check_operators
 
 __all__ = ["Checked", "Setting", "check_file"]
 
-_PLACES = ("mqtt", "mqtts", "ws", "wss", "listen", "admin")
+_PLACES = ("mqtt", "mqtts", "ws", "wss", "listen", "relay", "admin")
 _OF_A_NETWORK = ("network", "link")
 
 

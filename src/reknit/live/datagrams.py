@@ -14,6 +14,7 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any, cast
 
+from reknit.core.io import Direct
 from reknit.live.address import Address, parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import LENGTH_BYTES
@@ -113,7 +114,7 @@ class DatagramPort(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: _Where) -> None:
         try:
             if data[:1] == DIRECT:
-                self._driver.direct_received(data[1:])
+                self._driver.turn(Direct(data[1:]))
             elif data[:1] == LINK and len(data) > _HEAD_BYTES and self.carries_links:
                 self._received(data[1:_HEAD_BYTES], addr, data[_HEAD_BYTES:])
         except Exception:

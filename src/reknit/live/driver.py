@@ -28,7 +28,6 @@ from reknit.core.io import (
     Dial,
     DialFailed,
     Dialled,
-    Direct,
     Due,
     Effect,
     Input,
@@ -49,14 +48,15 @@ from reknit.live.crowd import Crowd
 from reknit.live.framing import frame_head
 from reknit.live.guard import AccessSection, Guard
 from reknit.live.guests import GuestBook
-from reknit.live.journal import NEWS, Journal, RecordSink
+from reknit.live.journal import NEWS, Journal
 from reknit.live.links import LinkProtocol, dial
 from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
 from reknit.live.pace import EVERY, Pace
+from reknit.live.relay import Relays
 from reknit.live.tls import LinkTls
-from reknit.trace.passage import Seen
+from reknit.trace.passage import RecordSink, Seen
 from reknit.trace.records import Record
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
-__all__ = ["Driver", "RecordSink"]
+__all__ = ["Driver"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
@@ -111,7 +111,8 @@ class Driver:
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
-        self.operations = Operations(self._turn)
+        self.operations = Operations(self.turn)
+        self.relays = Relays(self)
         self.trace = trace
         self._memory = memory
         self._clock = clock
@@ -134,7 +135,7 @@ class Driver:
 
     def start(self) -> None:
         """The first turn: the core may want to dial, and to be woken."""
-        self._turn(Due())
+        self.turn(Due())
         if self.door.sys_interval_s:
             self._report()
 
@@ -169,8 +170,9 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        nameless, fault = self.guard.lets_in_nameless(client.host), self.crowd.came(client.host, now)
-        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, fault=fault)
+        nameless = client.vouched or self.guard.lets_in_nameless(client.host)
+        terms: dict[str, Any] = {"fault": self.crowd.came(client.host, now), "relayed": client.vouched}
+        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, **terms)
         self._finish()
         return not client.transport.is_closing()
 
@@ -196,6 +198,13 @@ class Driver:
         good = await self.guard.check(question.user, question.password)
         now = self._clock()
         for command in self.door.answered(question.conn, good, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
+
+    def not_found(self, conn: int) -> None:
+        """The home of the client on this connection does not answer."""
+        now = self._clock()
+        for command in self.door.not_found(conn, now):
             self._perform(self.broker.handle(command, now), now)
         self._finish()
 
@@ -243,10 +252,10 @@ class Driver:
         self.links[link.conn] = link
         if link.peer:
             self.counters.links_dialled += 1
-            self._turn(Dialled(link.peer, link.conn))
+            self.turn(Dialled(link.peer, link.conn))
         else:
             self.counters.links_accepted += 1
-            self._turn(Accepted(link.conn, link.names))
+            self.turn(Accepted(link.conn, link.names))
         return link.conn in self.links
 
     def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
@@ -267,10 +276,7 @@ class Driver:
         if self.links.pop(link.conn, None) is not None and tell:
             if link.peer and not link.known:
                 self.journal.unreachable(link.peer, reason)
-            self._turn(Lost(link.conn, reason))
-
-    def direct_received(self, datagram: bytes) -> None:
-        self._turn(Direct(datagram))
+            self.turn(Lost(link.conn, reason))
 
     # --- looking in
 
@@ -288,7 +294,7 @@ class Driver:
         self.counters.failures += 1
         _log.exception("unhandled failure: %s", where)
 
-    def _turn(self, each: Input) -> None:
+    def turn(self, each: Input) -> None:
         now = self._clock()
         try:
             self._perform(self.broker.handle(each, now), now)
@@ -313,7 +319,7 @@ class Driver:
             case Close(conn, reason):
                 self._closing[conn] = reason
             case Dial(peer, address):
-                self._dial(peer, address)
+                self.later(self._dialling(peer, address))
             case Reply():
                 self.operations.replied(effect)
             case DeliverShared():
@@ -335,6 +341,8 @@ class Driver:
         clients, counters = self.clients, self.counters
         if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
+        if self.door.abroad.seeks:
+            self.relays.take()
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:
                 continue
@@ -348,7 +356,9 @@ class Driver:
         if self._frames:
             self._write_links()
         if self._closing:
-            self._close_links()
+            closing, self._closing = self._closing, {}
+            for conn, reason in closing.items():
+                self._close_link(conn, reason)
         counters.turns += 1
         if self._look is None:
             self._look = self.loop.call_later(LOOK_S, self._set_alarm)
@@ -366,11 +376,6 @@ class Driver:
             if (link := self.links.get(conn)) is not None:
                 link.write(b"".join(parts))
                 self.counters.writes += 1
-
-    def _close_links(self) -> None:
-        closing, self._closing = self._closing, {}
-        for conn, reason in closing.items():
-            self._close_link(conn, reason)
 
     def _close_link(self, conn: int, reason: str) -> None:
         if (link := self.links.pop(conn, None)) is not None:
@@ -396,9 +401,6 @@ class Driver:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")
 
-    def _dial(self, peer: str, address: str) -> None:
-        self.later(self._dialling(peer, address))
-
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.loop.create_task(work)
         self._tasks.add(task)
@@ -408,7 +410,7 @@ class Driver:
         port = self.port if self.port is not None and self.port.carries_links else None
         if reason := await (port.dial(peer, address) if port is not None else dial(self, peer, address)):
             self.journal.unreachable(peer, reason)
-            self._turn(DialFailed(peer, reason))
+            self.turn(DialFailed(peer, reason))
 
     def _report(self) -> None:
         """What the broker says of itself; on time by the clock, whatever else it has to do."""
@@ -444,4 +446,4 @@ class Driver:
                 self._perform(self.broker.handle(command, now), now)
         except Exception:
             self.failed("the door's alarm")
-        self._turn(Due())
+        self.turn(Due())

@@ -133,6 +133,8 @@ class DurableDriver(Driver):
     def _finish(self) -> None:
         if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
+        if self.door.abroad.seeks:
+            self.relays.take()
         held = self._held
         for output in self.door.output():
             if output.conn in self.clients:

@@ -8,15 +8,13 @@ repeats itself is told once, and what strangers cause is bounded, since they cho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 import msgspec
 
 from reknit.live.log import Line
-from reknit.trace.passage import Seen
 from reknit.trace.records import Kind, Record
 
-__all__ = ["NEWS", "Journal", "RecordSink", "Say"]
+__all__ = ["NEWS", "Journal", "Say"]
 
 Say = Callable[[str], None]
 
@@ -40,20 +38,6 @@ NEWS: dict[Kind, str] = {
     Kind.LINK_STALLED: "link to {} has stalled",
     Kind.REFUSED: "link to {} refused",
 }
-
-
-class RecordSink(Protocol):
-    """Where the trace goes; it must return at once, and count what it could not take."""
-
-    @property
-    def written(self) -> int: ...
-
-    @property
-    def dropped(self) -> int: ...
-
-    def append(self, seen: list[Seen]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Neighbour(msgspec.Struct):

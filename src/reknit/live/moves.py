@@ -57,8 +57,8 @@ class Moves:
                 self._door.moves.reserve(client)
             case Import(client, state):
                 self._door.arrive(client, state, now)
-            case Discard(client):
-                self._door.discard(client, now)
+            case Discard(client, taken_over):
+                self._door.discard(client, now, taken_over=taken_over)
             case Refer(broker, door):
                 self._door.moves.refer(door if broker else None)
             case Ended():

@@ -314,8 +314,8 @@ class Cluster:
                 self.clients.redirect(name, client, broker)
             case Import(client=client, state=state):
                 self.clients.import_(name, client, state)
-            case Discard(client=client):
-                self.clients.detach(name, client)
+            case Discard(client=client, taken_over=taken_over):
+                (self.clients.oust if taken_over else self.clients.detach)(name, client)
             case Refer(broker=broker):
                 self.nodes[name].heir = broker
             case Ended():

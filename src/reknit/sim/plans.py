@@ -10,19 +10,23 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reknit.core.recovery.options import RecoveryName
+from reknit.core.homes.options import HomeOptions
+from reknit.core.links.options import LinkOptions
+from reknit.core.options import BrokerOptions
+from reknit.core.overlay.options import OverlayOptions, RepairOptions
+from reknit.core.recovery.options import RecoveryName, RecoveryOptions
 from reknit.core.recovery.policies import PolicyName
 from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
-__all__ = ["FOCI", "Focus", "Plan", "draw"]
+__all__ = ["FOCI", "Focus", "Plan", "broker_options", "draw"]
 
-Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "loss"]
+Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
-with stores that crash; whatever is drawn, with clients that share subscriptions; or links that lose events, and their
-recovery."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "loss")
+with stores that crash; whatever is drawn, with clients that share subscriptions, or with clients that go from broker
+to broker; or links that lose events, and their recovery."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "homes", "loss")
 
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
@@ -59,6 +63,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether brokers have stores: then sessions outlive them, and every event has to."""
     groups: int
     """Groups that share patterns."""
+    hops_per_s: float
+    """Clients that come to another broker than the one that has their session."""
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
     absent_s_max: float
@@ -73,6 +79,8 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
         plan = _with_stores(plan)
     elif focus == "groups":
         plan = _with_groups(plan)
+    elif focus == "homes":
+        plan = _with_homes(plan)
     elif focus == "loss":
         plan = _with_loss(plan)
     elif focus != "all":
@@ -101,6 +109,14 @@ def _with_groups(plan: Plan) -> Plan:
     if rng.random() < 0.3:
         plan = _with_stores(plan)
     return msgspec.structs.replace(plan, groups=rng.choice((1, 2)), churn_per_s=max(plan.churn_per_s, 0.5))
+
+
+def _with_homes(plan: Plan) -> Plan:
+    """The same network, with clients that go from broker to broker; in some schedules with stores."""
+    rng = random.Random(f"{plan.seed}/homes")
+    if rng.random() < 0.3:
+        plan = _with_stores(plan)
+    return msgspec.structs.replace(plan, hops_per_s=rng.choice((0.5, 2.0)))
 
 
 def _with_loss(plan: Plan) -> Plan:
@@ -177,6 +193,7 @@ def _draw_all(seed: int) -> Plan:
         lost_s=0.0,
         lasting=False,
         groups=0,
+        hops_per_s=0.0,
         absent_s_max=0.0,
     )
     return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))
@@ -206,4 +223,32 @@ def _draw_faults(rng: random.Random) -> FaultOptions:
         crashes=sometimes(rng.choice((4.0, 12.0))),
         pauses=sometimes(4.0),
         span_s_max=rng.choice((1.0, 8.0)),
+    )
+
+
+def broker_options(plan: Plan, liveness_s_max: float) -> BrokerOptions:
+    """``liveness_s_max``: how long a healed network may take to come to rest."""
+    return BrokerOptions(
+        routing=plan.routing,
+        covering=plan.covering,
+        observe=True,
+        durable=plan.lasting,
+        founded=plan.founded,
+        gate_s_max=10 * liveness_s_max,  # no event may be routed without the tables of all neighbours
+        links=LinkOptions(
+            retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0,
+            loose=plan.recovery != "none",
+        ),
+        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
+        repair=RepairOptions(lost_s=plan.lost_s),
+        recovery=RecoveryOptions(
+            algorithm=plan.recovery,
+            cache=plan.cache,
+            gossip_s=max(0.1, plan.network.latency_s_max),
+            again_s=2 * max(0.1, plan.network.latency_s_max),
+            again_s_max=4.0,
+            lost_s_max=liveness_s_max / 2,
+            heartbeats=3,
+        ),
+        homes=HomeOptions(unique=plan.hops_per_s > 0),
     )

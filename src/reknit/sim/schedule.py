@@ -14,19 +14,17 @@ import itertools
 import os
 import random
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from reknit.core.broker import BrokerOptions
 from reknit.core.io import Presence
-from reknit.core.links.options import LinkOptions
-from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
-from reknit.core.recovery.options import RecoveryOptions
+from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
+from reknit.sim.checkers.homes import check_homes
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.recovery import check_recovery
 from reknit.sim.checkers.sessions import check_sessions
@@ -39,7 +37,7 @@ from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
-from reknit.sim.plans import FOCI, Focus, Plan, draw
+from reknit.sim.plans import FOCI, Focus, Plan, broker_options, draw
 from reknit.sim.workload import World
 from reknit.trace.records import Kind, Record
 
@@ -59,6 +57,9 @@ TAKE_S_MAX = 0.3
 
 STRIKE_S_MAX = 1.0
 """Within so long of each other a broker is drained and one that takes part in it dies; it is back within as long."""
+
+OUT_OF_REACH = 0.5
+"""How often a client that comes elsewhere finds its home out of reach, and begins anew."""
 
 REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
@@ -82,15 +83,17 @@ class _Run:
         self.rng = random.Random(f"{plan.seed}/run")
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
-        self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
+        self.cluster = Cluster(edges, broker_options(plan, LIVENESS_S_MAX), plan.network, str(plan.seed))
         self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
-        self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
+        self.cluster.clients.ousted = self._ousted
+        self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains or plan.hops_per_s else None
         self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.crowd = random.Random(f"{plan.seed}/groups")
+        self.walker = random.Random(f"{plan.seed}/walker")
         self.groups = [(f"g{number + 1}", self.world.pattern()) for number in range(plan.groups)]
         self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
@@ -141,6 +144,8 @@ class _Run:
         self._spread(churn_per_s * span, span, self._churn)
         if self.groups:
             self._spread(churn_per_s * span, span, self._share)
+        if not still:
+            self._spread(self.plan.hops_per_s * span, span, self._hop)
         self._spread(links_per_s * span, span, self.operator.change_link)
         self._spread(swaps_per_s * span, span, self.operator.swap)
         self._spread(replaces_per_s * span, span, self.operator.replace)
@@ -206,11 +211,24 @@ class _Run:
 
     def _repeat(self, broker: str, client: str, patterns: dict[Pattern, None]) -> None:
         """A client whose session has lasted says again what the broker has died of before it could answer."""
+        if self.plan.hops_per_s:  # it may have come while the broker was away
+            self.cluster.clients.come_back(broker, client)
         shelf = self.cluster.nodes[broker].shelf
-        held = shelf.clients.get(client, ()) if shelf is not None else ()
+        held, had = (shelf.clients.get(client, ()), shelf.shares.get(client, ())) if shelf is not None else ((), ())
+        self._say_again(broker, client, patterns, held, had)
+
+    def _say_again(
+        self,
+        broker: str,
+        client: str,
+        patterns: Iterable[Pattern],
+        held: Sequence[Pattern],
+        had: Sequence[tuple[str, Pattern]],
+    ) -> None:
+        """``held``, ``had``: what its broker knows."""
         self.cluster.subscribe(broker, client, *(each for each in patterns if each not in held))
         self.cluster.unsubscribe(broker, client, *(each for each in held if each not in patterns))
-        shares, had = self.shares.get((broker, client), {}), shelf.shares.get(client, ()) if shelf is not None else ()
+        shares = self.shares.get((broker, client), {})
         for share in (each for each in shares if each not in had):
             self.cluster.join(broker, client, *share)
         for share in (each for each in had if each not in shares):
@@ -237,6 +255,42 @@ class _Run:
         served = node.broker is not None and self.lives.get(new) == node.incarnation
         if served and not self.cluster.clients.has_session(new, client):
             self._attach(new, client, wants)
+
+    def _hop(self) -> None:
+        """A client comes to another broker. Mostly it is served by its home all the same, through that one.
+
+        Where nobody knows of a home there, or it is out of reach, it begins anew.
+        """
+        someone, nodes = self._someone(), self.cluster.nodes
+        there = [name for name, node in nodes.items() if node.broker and not node.paused and not node.heir]
+        if someone is None or not there:
+            return
+        (old, client), new = someone, self.walker.choice(there)
+        broker = nodes[new].broker
+        home = broker.homes.elsewhere(client) if broker is not None else None
+        if new != old and (home is None or self.walker.random() < OUT_OF_REACH):
+            self._go_on(client, old, new)
+
+    def _ousted(self, client: str, here: str) -> None:
+        """Of two sessions of this client the other has won: it comes again, and goes on with that one, if any."""
+        broker = self.cluster.nodes[here].broker
+        home = broker.homes.elsewhere(client) if broker is not None else None
+        if (here, client) in self.wants:
+            self._go_on(client, here, home.broker if home is not None else here)
+
+    def _go_on(self, client: str, old: str, new: str) -> None:
+        """With the session that it has there, or with a new one."""
+        wants = self.wants[new, client] = self.wants.pop((old, client))
+        self.shares[new, client] = self.shares.pop((old, client), {})
+        there = self.cluster.nodes[new].broker
+        if there is not None and self.cluster.clients.has_session(new, client):
+            self.cluster.clients.come_back(new, client)
+            held = there.routing.table.of(client_hop(client))
+            self._say_again(new, client, wants, held, there.shares.of(client))
+        elif there is not None:
+            self._attach(new, client, wants)
+        else:
+            self.cluster.clients.wait_at(new, client)
 
     def _someone(self) -> tuple[str, str] | None:
         """A client whose broker serves it now."""
@@ -336,32 +390,6 @@ class _Run:
             self.cluster.start(victim)
 
 
-def _broker_options(plan: Plan) -> BrokerOptions:
-    return BrokerOptions(
-        routing=plan.routing,
-        covering=plan.covering,
-        observe=True,
-        durable=plan.lasting,
-        founded=plan.founded,
-        gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
-        links=LinkOptions(
-            retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0,
-            loose=plan.recovery != "none",
-        ),
-        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
-        repair=RepairOptions(lost_s=plan.lost_s),
-        recovery=RecoveryOptions(
-            algorithm=plan.recovery,
-            cache=plan.cache,
-            gossip_s=max(0.1, plan.network.latency_s_max),
-            again_s=2 * max(0.1, plan.network.latency_s_max),
-            again_s_max=4.0,
-            lost_s_max=LIVENESS_S_MAX / 2,
-            heartbeats=3,
-        ),
-    )
-
-
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
     lossy = plan.recovery != "none"
     return [
@@ -372,6 +400,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records) if plan.drains else ()),
+        *(check_homes(records) if plan.hops_per_s else ()),
         *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
     ]
 

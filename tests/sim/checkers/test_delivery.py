@@ -243,6 +243,15 @@ def test_what_is_published_after_that_is_owed_as_ever() -> None:
     assert ["never reached zoe at z" in what for what in _what(story.calm())] == [True]
 
 
+def test_a_mover_without_which_the_middle_hands_the_link_over_is_parted() -> None:
+    without, handed = "swap: without at the middle", "swap: close(ab) at the middle"
+    story = _swapping().changed("b", without, "a").changed("b", handed, "a").published("a", ONE)
+    assert _what(_copy(story).delivered("x", "xan", ONE).calm()) == []
+    assert ["never reached xan at x" in what for what in _what(_copy(story).calm())] == [True]
+    handed_in_time = _swapping().changed("b", handed, "a").published("a", ONE).delivered("x", "xan", ONE)
+    assert ["never reached zoe at z" in what for what in _what(handed_in_time.calm())] == [True]
+
+
 def test_what_passes_one_of_the_three_but_no_link_between_them_is_owed_as_ever() -> None:
     mine, near = event("a", 1, "z"), event("a", 1, "c")
     story = _swapping().published("z", mine).delivered("x", "xan", mine)

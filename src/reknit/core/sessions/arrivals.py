@@ -147,10 +147,13 @@ class Arrivals:
             self.shares.add(client, name, pattern, present=False)
         self.send(arrival.peer, Taken(client, arrival.move))
 
-    def on_told(self, peer: str, told: Told) -> None:
+    def on_told(self, peer: str, told: Told) -> bool:
+        """Whether the session is a client's like any other from now on."""
         arrival = self.of.get(told.client)
-        if arrival is not None and self._is(arrival, peer, told.move):
+        known = arrival is not None and self._is(arrival, peer, told.move)
+        if known:
             self.claimed(told.client)
+        return known
 
     def on_withdraw(self, peer: str, withdraw: Withdraw) -> None:
         arrival = self.of.get(withdraw.client)
@@ -200,6 +203,19 @@ class Arrivals:
             self.turn.see(Kind.DETACHED, client=client)
             self.turn.effects.append(Discard(client))
             self.shares.gone(client)
+
+    # --- looking in
+
+    def awaits(self, client: str) -> bool:
+        """Whether its session is on its way here."""
+        return client in self.of and not self.of[client].here
+
+    def source(self, client: str) -> str:
+        """The broker that its session has come from, and which may not know that it is here."""
+        return self.of[client].peer if client in self.of else ""
+
+    def here_from(self, peer: str) -> list[str]:
+        return [client for client, arrival in self.of.items() if arrival.here and arrival.peer == peer]
 
     # --- times
 

@@ -407,6 +407,10 @@ class Departures:
 
     # --- looking in
 
+    def moves(self, client: str) -> bool:
+        """Whether its session is on its way."""
+        return client in self._moves
+
     @property
     def at_rest(self) -> bool:
         return self.drain is None or self.drain.phase is _Phase.GONE

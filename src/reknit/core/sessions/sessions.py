@@ -8,10 +8,24 @@ take each other's clients, one must stay. Must not know: the shell.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reknit.core.io import Attach, Detach, Exported, Join, Match, Part, Presence, StopDrain, Subscribe, Unsubscribe
+from reknit.core.book.book import Key
+from reknit.core.homes.homes import Homes
+from reknit.core.io import (
+    Attach,
+    Detach,
+    Discard,
+    Exported,
+    Join,
+    Match,
+    Part,
+    Presence,
+    StopDrain,
+    Subscribe,
+    Unsubscribe,
+)
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.history import DRAIN, Deed, change_name
 from reknit.core.overlay.overlay import Overlay
@@ -40,6 +54,7 @@ class Sessions:
         overlay: Overlay,
         routing: Routing,
         shares: Shares,
+        homes: Homes,
         clients: dict[str, None],
         seen: dict[str, int],
         source: str,
@@ -56,6 +71,7 @@ class Sessions:
         self.overlay = overlay
         self.routing = routing
         self.shares = shares
+        self.homes = homes
         self.clients = clients
         self.door = door
         self.copies = Copies(seen, source)
@@ -112,7 +128,8 @@ class Sessions:
             self._on_message(peer, message)
         match message:  # these must be heard even if the link is being left
             case Told():
-                self.arrivals.on_told(peer, message)
+                if self.arrivals.on_told(peer, message):
+                    self.homes.moved_in(message.client, peer)
             case Withdraw():
                 self.arrivals.on_withdraw(peer, message)
 
@@ -176,6 +193,8 @@ class Sessions:
         self._guests.pop(peer, None)
         self.arrivals.lost(peer)
         self.arrivals.seen.pop(peer, None)
+        for client in self.arrivals.here_from(peer):  # there will be nobody to tell us
+            self.homes.moved_in(client, peer)
 
     # --- clients
 
@@ -184,6 +203,7 @@ class Sessions:
             self.clients[each.client] = None
             self.turn.see(Kind.ATTACHED, client=each.client)
         self.arrivals.claimed(each.client)
+        self.homes.begun(each.client)
 
     def recall(
         self,
@@ -193,6 +213,7 @@ class Sessions:
     ) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
         for client, patterns in clients.items():
+            self.homes.recalled(client)
             self.attach(Attach(client))
             self.copies.expect(client, seen)
             for pattern in patterns:
@@ -212,6 +233,23 @@ class Sessions:
         del self.clients[each.client]
         self.turn.see(Kind.DETACHED, client=each.client)
         self.shares.gone(each.client)
+        self.homes.ended(each.client)
+
+    def news(self, lines: Iterable[Key]) -> None:
+        """These lines of the book have become others."""
+        self.homes.news(lines)
+        self.busy = self.busy or bool(self.homes.over)
+
+    def _end_those_elsewhere(self) -> None:
+        """Sessions whose clients have begun anew at another broker; what is on its way is looked at where it stays."""
+        for client in list(self.homes.over):
+            if self.departures.moves(client) or self.arrivals.awaits(client):
+                continue
+            del self.homes.over[client]
+            if self.homes.is_over(client, self.arrivals.source(client)):
+                self.turn.note_deliveries()
+                self.detach(Detach(client))
+                self.turn.effects.append(Discard(client, taken_over=True))
 
     def join(self, each: Join) -> None:
         self.departures.take_back(each.client)
@@ -254,7 +292,10 @@ class Sessions:
             self._answer()
         self.arrivals.end_of_turn()
         yield from self.departures.end_of_turn()
-        self.busy = bool(self.arrivals.of or self._asked or self.copies) or self.departures.drain is not None
+        if self.homes.over:
+            self._end_those_elsewhere()
+        waiting = self.arrivals.of or self._asked or self.copies or self.homes.over
+        self.busy = bool(waiting) or self.departures.drain is not None
 
     # --- looking in
 
@@ -262,7 +303,7 @@ class Sessions:
     def at_rest(self) -> bool:
         """Nothing is on its way, and nothing is to be."""
         arriving = any(not each.here for each in self.arrivals.of.values())
-        return not arriving and not self._asked and self.departures.at_rest
+        return not arriving and not self._asked and not self.homes.over and self.departures.at_rest
 
     def progress(self) -> dict[str, Any]:
         return self.departures.progress()

@@ -6,8 +6,8 @@ subscription goes; a link of the path is removed; the client's broker crashes; t
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
 a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
 releases from nothing either: whoever was connected is connected. Unless one of the three stays away, and another says
-that it goes on without it: what is under way over a link between the three at that moment, and nothing else, may be
-lost.
+that it goes on without it: what is under way over a link between the three at that moment may be lost. If the middle
+hands the link over without the mover, the mover is parted from the tree: the link is gone.
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
@@ -34,6 +34,8 @@ __all__ = ["Ledger", "Tally", "check_delivery"]
 _LOCKED = "swap: lock at the goal"
 _CONNECTED = "swap: connectAck at the goal"
 """The steps by which the goal of a swap shows who takes part: the middle, and the mover."""
+_HANDED = "swap: close(ab) at the middle"
+"""The step by which the middle has no link to the mover any more."""
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class Ledger:
         self.drained: dict[str, None] = {}  # brokers that have left with nothing left behind
         self.middles: dict[str, str] = {}  # by broker that is the goal of a swap
         self.swaps: dict[tuple[str, str, str], None] = {}  # mover, middle and goal, until all is calm
+        self.without: dict[tuple[str, str], None] = {}  # who goes on in a swap, and without whom, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
         self._follow_links(record)
@@ -135,6 +138,8 @@ class Ledger:
             self.drained[record.node] = None
         elif record.kind is Kind.CHANGE and record.detail.startswith(SWAP_WITHOUT):
             self._excuse(record.node, record.peer)
+        elif record.kind is Kind.CHANGE and record.detail == _HANDED and (record.node, record.peer) in self.without:
+            self._forget_links([link])  # there may be no other until the mover is back, and has asked to be joined
         elif record.kind is Kind.CHANGE and record.detail == _LOCKED:
             self.middles[record.node] = record.peer
         elif record.kind is Kind.CHANGE and record.detail == _CONNECTED and record.node in self.middles:
@@ -163,6 +168,7 @@ class Ledger:
 
     def _excuse(self, one: str, other: str) -> None:
         """One of a swap goes on without another."""
+        self.without[one, other] = None
         for members in (each for each in self.swaps if one in each and other in each):
             between = [edge(a, b) for a, b in combinations(members, 2)]
             for debts in self.owed.values():
@@ -268,6 +274,7 @@ class Ledger:
                 yield from self._lost(debt.event, f"never reached {client} at {node} {way}", time)
         self.owed.clear()
         self.swaps.clear()
+        self.without.clear()
         self.fresh.clear()
         for session in self.sessions.values():
             for pattern in session.patterns:

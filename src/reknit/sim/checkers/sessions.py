@@ -3,7 +3,8 @@
 Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
 moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
 own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
-there. A crash ends the sessions of the dead broker.
+there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
+it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class _Queues:
         key, other = (record.node, record.client), (record.peer, record.client)
         match record.kind:
             case Kind.ATTACHED:
+                self._is_here(record)
                 self.of[key] = _Queue()
             case Kind.DETACHED:
                 self.of.pop(key, None)
@@ -42,7 +44,7 @@ class _Queues:
                 self.of[key] = _Queue(deque(old.waiting), deque(old.shared), present=False)
             case Kind.MOVED_OUT:
                 if other in self.of:  # else its new broker has died meanwhile
-                    self.of[other].present = True
+                    self.of[other].present = key not in self.of or self.of[key].present
             case Kind.CRASHED:
                 for each in [each for each in self.of if each[0] == record.node]:
                     del self.of[each]
@@ -50,8 +52,17 @@ class _Queues:
                 yield from self._delivered(key, record.event.id, record.time, record.kind is Kind.SHARED)
             case Kind.TAKEN if record.event is not None:
                 yield from self._taken(key, record.event.id, record.time)
+            case Kind.TAKEN:
+                self._is_here(record)
+                self.of.setdefault(key, _Queue()).present = True
             case Kind.CALM:
                 yield from self._calm(record.time)
+
+    def _is_here(self, record: Record) -> None:
+        """And so it is not where another session of it is."""
+        for (node, client), queue in self.of.items():
+            if client == record.client and node != record.node:
+                queue.present = False
 
     def _delivered(self, key: tuple[str, str], event: EventId, time: float, shared: bool) -> Iterator[Violation]:
         if key in self.of:

@@ -15,6 +15,7 @@ from reknit.core.broker import BrokerOptions
 from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.shares.options import ShareOptions
 from reknit.live import config
@@ -39,6 +40,7 @@ SECTIONS: dict[str, Any] = {
     "[options.changes]": ChangeOptions,
     "[options.repair]": RepairOptions,
     "[options.book]": BookOptions,
+    "[options.recovery]": RecoveryOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
     "[tls]": TlsSection,
@@ -58,11 +60,8 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = (
-        ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book")
-        if section == "[options]"
-        else ()
-    )
+    layers = ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book", "recovery")
+    tables = layers if section == "[options]" else ()
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 

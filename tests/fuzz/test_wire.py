@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reknit.wire.codec import BadFrame, decode, encode
-from reknit.wire.messages import Frame
-from tests.wire.strategies import EXAMPLES, frames
+from reknit.wire.codec import BadFrame, decode, decode_direct, encode
+from reknit.wire.messages import Direct, Frame
+from tests.wire.strategies import DIRECTS, EXAMPLES, frames
 
 VALUES = (
     0x00,
@@ -86,3 +86,23 @@ def test_random_bytes_that_begin_like_a_frame() -> None:
         for _ in range(20_000)
     )
     assert taken < 20_000
+
+
+def _try_direct(data: bytes) -> bool:
+    try:
+        message = decode_direct(data)
+    except BadFrame:
+        return False
+    assert decode_direct(encode(message)) == message or "nan" in repr(message)
+    return True
+
+
+@pytest.mark.parametrize("message", DIRECTS, ids=lambda message: type(message).__name__)
+def test_what_comes_past_the_tree_with_each_byte_changed_or_cut_off(message: Direct) -> None:
+    data = encode(message)
+    taken = sum(
+        _try_direct(data[:at] + bytes((value,)) + data[at + 1 :]) for at in range(len(data)) for value in VALUES
+    )
+    assert 0 < taken < len(data) * len(VALUES)
+    assert not any(_try_direct(data[:length]) for length in range(len(data)))
+    assert not _try_direct(data + data)

@@ -109,3 +109,11 @@ def test_the_bounds_hold_for_the_canonical_form() -> None:
         Pattern.parse("t", " OR ".join(f"a{number}" for number in range(SELECTOR_TERMS_MAX // 2 + 1)))
     with pytest.raises(BadSelector, match="written out in full, it is longer"):
         Pattern.parse("t", "a='" + "x" * (SELECTOR_CHARS_MAX - 4) + "'")
+
+
+def test_a_signature_stands_for_a_pattern_and_for_no_other() -> None:
+    patterns = [Pattern("a"), Pattern("a", "x > 3"), Pattern("a/b"), Pattern("ax", "> 3"), Pattern("")]
+    signatures = [each.signature() for each in patterns]
+    assert len(set(signatures)) == len(patterns)
+    assert all(0 <= each < 1 << 63 for each in signatures)
+    assert Pattern("a", "x > 3").signature() == 4563794518092018802

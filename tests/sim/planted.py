@@ -30,6 +30,12 @@ from reknit.core.overlay.swapstate import Swapping, SwapState
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
+from reknit.core.recovery.cache import EventCache
+from reknit.core.recovery.history import History
+from reknit.core.recovery.lost import LostBuffer
+from reknit.core.recovery.recovery import Recovery
+from reknit.core.recovery.silence import Silence
+from reknit.core.recovery.streams import Streams
 from reknit.core.routing import announcements
 from reknit.core.routing.announcements import Covering
 from reknit.core.routing.gate import Gate
@@ -46,7 +52,7 @@ from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Mode, Opened, Rest, Sought, Steered, Sub, Unsub
+from reknit.wire.messages import Events, Mode, Opened, Rest, Silent, Sought, Steered, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -840,3 +846,86 @@ def settle_a_copy_before_the_first_one(patch: Patch) -> None:
 @plant
 def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:
     patch.setattr(SwapState, "leads_round", lambda self, peer, back: False)
+
+
+# --- links that lose events, and their recovery
+
+
+@among("loss")
+@plant
+def deliver_again_what_has_come_back(patch: Patch) -> None:
+    patch.setattr(History, "add", lambda self, source, seq: True)
+
+
+@among("loss")
+@plant
+def take_every_copy_for_an_event(patch: Patch) -> None:
+    patch.setattr(Transit, "_is_copy", lambda self, event: False)
+
+
+@among("loss")
+@plant
+def say_nothing_of_the_last_event_of_a_burst(patch: Patch) -> None:
+    patch.setattr(Silence, "due", lambda self, now: self._spoke.clear() or self._said.clear() or [])
+
+
+ONLY["say-nothing-of-the-last-event-of-a-burst"] = "recovery"
+
+
+@among("loss")
+@plant
+def miss_all_of_a_gap_but_the_last(patch: Patch) -> None:
+    original = Streams._gap
+    patch.setattr(Streams, "_gap", lambda self, top, last: original(self, top, last - 1) if last > top + 1 else None)
+
+
+@among("loss")
+@plant
+def suspect_nothing_at_first_contact(patch: Patch) -> None:
+    patch.setattr(Streams, "_first", lambda self, last: None)
+
+
+@among("loss")
+@plant
+def ask_only_those_whom_the_algorithm_names(patch: Patch) -> None:
+    patch.setattr(Recovery, "_ask_everybody", lambda self: None)
+
+
+@among("loss")
+@plant
+def give_out_what_is_older_than_the_wish(patch: Patch) -> None:
+    original = EventCache.find
+    patch.setattr(
+        EventCache, "find", lambda self, source, sign, number, after: original(self, source, sign, number, -1e9)
+    )
+    patch.setattr(Recovery, "admits", lambda self, client, patterns, born: True)
+
+
+@among("loss")
+@plant
+def forget_all_of_a_pattern_when_one_of_it_comes(patch: Patch) -> None:
+    original = LostBuffer.remove
+
+    def remove(self: LostBuffer, triple: Any) -> Any:
+        for number in list(self._numbers.get(triple[1], {}).get(triple[0], {})):
+            if number != triple[2]:
+                original(self, (triple[0], triple[1], number))
+        return original(self, triple)
+
+    patch.setattr(LostBuffer, "remove", remove)
+
+
+@among("loss")
+@plant
+def send_what_has_come_back_on_along_the_tree(patch: Patch) -> None:
+    def deliver(self: Transit, recovery: Recovery, event: Any, born: float) -> None:
+        self._dispatch(event, "", (), Custody(None, 0, []))
+
+    patch.setattr(Transit, "deliver_recovered", deliver)
+
+
+@among("loss")
+@plant
+def forget_heartbeats_that_a_neighbour_has_forgotten(patch: Patch) -> None:
+    patch.setattr(link_module, "LASTING", tuple(kind for kind in link_module.LASTING if kind is not Silent))
+    patch.setattr(Silence, "_say_later", lambda self, signature, count, now: None)

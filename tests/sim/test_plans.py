@@ -7,6 +7,7 @@ import pytest
 from reknit.sim.faults import FaultOptions
 from reknit.sim.plans import FOCI, Focus, draw
 from reknit.sim.schedule import run
+from reknit.trace.records import Kind
 
 
 @pytest.mark.parametrize("focus", FOCI)
@@ -24,6 +25,9 @@ def test_a_focus_draws_what_it_says() -> None:
     assert not any(plan.lasting for focus in FOCI[:3] for plan in plans[focus])
     assert all(plan.groups and plan.churn_per_s for plan in plans["groups"])
     assert not any(plan.groups for focus in FOCI[:3] for plan in plans[focus])
+    assert all(plan.recovery != "none" and plan.network.loss and not plan.covering for plan in plans["loss"])
+    assert len({(plan.recovery, plan.network.loss) for plan in plans["loss"]}) == 15
+    assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])
 
 
 def test_every_kind_of_change_is_drawn() -> None:
@@ -37,7 +41,7 @@ def test_every_kind_of_change_is_drawn() -> None:
 def test_a_focus_keeps_the_network_and_changes_what_happens_to_it() -> None:
     for seed in range(50):
         plain = draw(seed)
-        for focus in FOCI[1:]:
+        for focus in FOCI[1:-1]:  # the last needs links of another kind
             plan = draw(seed, focus)
             assert (plan.shape, plan.routing, plan.network) == (plain.shape, plain.routing, plain.network)
 
@@ -52,3 +56,16 @@ def test_brokers_with_stores_that_crash_lose_nothing() -> None:
         owed += outcome.tally.owed
     assert crashes > 100
     assert owed > 3000
+
+
+def test_what_links_lose_comes_back_as_long_as_somebody_has_it() -> None:
+    recovered = lost = owed = 0
+    for seed in range(20):
+        outcome = run(draw(seed, "loss"))
+        assert not outcome.violations, f"reknit check --seed {seed} --focus loss: {outcome.violations[0]}"
+        recovered += sum(record.kind is Kind.RECOVERED for record in outcome.records)
+        owed += outcome.tally.owed
+        lost += outcome.tally.lost
+    assert owed > 3000
+    assert recovered > 500
+    assert lost < owed / 100  # what crashed brokers had alone

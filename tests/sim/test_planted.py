@@ -23,6 +23,7 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
         "homes",
         "liveness",
         "order",
+        "recovery",
         "sessions",
         "shares",
         "tables",

@@ -4,15 +4,16 @@ A story is a text of three kinds of lines. ``# ...`` is for the reader, ``$ ...`
 dialogue that the command above them has caused: virtual seconds, who speaks to whom, and what. Everything goes through
 the real codec in the simulator, with one latency and one seed, so a story can only change when the protocol does.
 
-Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [covering] [acks] [settled] [aloud] [unique]`` (an edge is
-``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; in a ``unique`` one a client has one session);
-``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``; ``publish BROKER CLIENT TOPIC
-[name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``, ``unlink``, ``break``, ``cut BROKER
-BROKER`` (a cut stops one direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``;
-``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and
-``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``,
-``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it
-ends with ``&``.
+Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [recovery=NAME] [covering] [acks] [settled] [aloud] [unique]``
+(an edge is ``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; in a ``unique`` one a client has one
+session; with ``recovery`` links may lose events); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER
+WHO``; ``publish BROKER CLIENT TOPIC [name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``,
+``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the
+next datagrams with events in this direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE
+GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves;
+``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``,
+``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold,
+unless it ends with ``&``.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ import msgspec
 
 from reknit.core.broker import BrokerOptions
 from reknit.core.homes.options import HomeOptions
-from reknit.core.io import Discard, Effect, Input, Observe, Received, Reply, Send
+from reknit.core.io import Discard, Effect, Input, Observe, Received, Reply, Send, SendDirect
+from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.change import make_change
 from reknit.core.overlay.options import RepairOptions
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
 from reknit.wire import messages as wire
-from reknit.wire.codec import decode
+from reknit.wire.codec import decode, decode_direct
 
 __all__ = ["tell"]
 
@@ -59,6 +62,9 @@ _SEEN: dict[Kind, str] = {
     Kind.REFUSED: "has no link to {peer}: {detail}",
     Kind.MOVED_IN: "has taken over {client} from {peer}",
     Kind.MOVED_OUT: "has sent {client} to {peer}",
+    Kind.GAP: "misses {detail} of {pattern}",
+    Kind.RECOVERED: "has {event} back, from {peer}",
+    Kind.GIVEN_UP: "gives up {detail} of {pattern}",
     Kind.SETTLED: "knows {event} to be in safe hands",
 }
 
@@ -75,6 +81,8 @@ class _Told(Cluster):
         self.stalled: dict[str, None] = {}
         self._others: dict[int, str] = {}  # by connection: who is, or was, at its other end
         self._sessions: dict[int, str] = {0: "none"}
+        self._rounds: dict[int, str] = {}
+        self.losing: dict[tuple[str, str], int] = {}  # by direction: how many datagrams with events
 
     def give(self, name: str, given: Input) -> None:
         if name in self.stalled and isinstance(given, Received) and isinstance(decode(given.frame), wire.Data):
@@ -85,7 +93,15 @@ class _Told(Cluster):
         if self.listening:
             for what in self._described(name, effect):
                 self.lines.append(f"{self.kernel.now - self.began_at:8.3f}  {what}")
-        super()._perform(name, effect)
+        if not self._is_lost(name, effect):
+            super()._perform(name, effect)
+
+    def _is_lost(self, name: str, effect: Effect) -> bool:
+        if not self.losing or not isinstance(effect, Send) or not isinstance(decode(effect.frame), wire.Loose):
+            return False
+        way = (name, self.network.other_end(effect.conn))
+        self.losing[way] = self.losing.get(way, 0) - 1
+        return self.losing[way] >= 0
 
     def _described(self, name: str, effect: Effect) -> Iterator[str]:
         match effect:
@@ -93,8 +109,13 @@ class _Told(Cluster):
                 open_end = self.network._ends.get(conn)
                 if open_end is not None:
                     self._others[conn] = open_end.other
+                end = "" if open_end else "  (into the void)"
+                if isinstance(decode(frame), wire.Loose) and self.losing.get((name, self._others[conn]), 0) > 0:
+                    end = "  (lost)"
                 for what in self._said(decode(frame)):
-                    yield f"{name} -> {self._others[conn]}  {what}" + ("" if open_end else "  (into the void)")
+                    yield f"{name} -> {self._others[conn]}  {what}{end}"
+            case SendDirect(peer=peer, datagram=datagram):
+                yield f"{name} => {peer}  {self._gossip(decode_direct(datagram))}"
             case Observe(records=records):
                 for record in records:
                     if record.kind in _SEEN and (record.kind is not Kind.SETTLED or "settled" in self.shown):
@@ -115,7 +136,10 @@ class _Told(Cluster):
                 yield f"Hello from life {frame.incarnation}, {linked}, session {session}{has}{joins}"
             case wire.Data():
                 for message in frame.messages:
-                    yield f"[{frame.seq}] {_message(message)}"
+                    yield f"[{frame.seq}] {self._told(message)}"
+            case wire.Loose():
+                for message in frame.messages:
+                    yield f"[once] {self._told(message)}"
             case wire.Ack(received=received, settled=settled):
                 if "acks" in self.shown:
                     yield f"Ack received {received}, settled {settled}"
@@ -125,10 +149,55 @@ class _Told(Cluster):
             case wire.Farewell(reason=reason):
                 yield f"Farewell: {reason}"
 
+    def _told(self, message: wire.Message) -> str:
+        return self._gossip(message) if isinstance(message, wire.Gossip) else _message(message)
+
+    def _gossip(self, message: wire.Gossip | wire.Direct) -> str:
+        match message:
+            case wire.Silent(source=source, numbers=numbers, route=route):
+                last = ", ".join(f"{number} of {self._pattern(signature)}" for signature, number in numbers)
+                return f"Silent: the last of {source} is {last}" + _way(route)
+            case wire.Keeps(asker=asker, signature=signature, kept=kept):
+                return f"Keeps, {self._asker(asker)}: of {self._pattern(signature)} {_digest(kept)}"
+            case wire.Misses(asker=asker, signature=signature, lost=lost, manner=manner):
+                to = "" if manner is wire.Manner.SUBSCRIBERS else f" (to {manner.name.lower()})"
+                return f"Misses, {self._asker(asker)}: of {self._pattern(signature)} {_digest(lost)}{to}"
+            case wire.MissesOf(asker=asker, source=source, lost=by_pattern, route=route):
+                what = ", ".join(f"{_runs(runs)} of {self._pattern(signature)}" for signature, _, runs in by_pattern)
+                return f"MissesOf {source}, {self._asker(asker)}: {what}; ahead {' - '.join(route)}"
+            case wire.Wants(asker=asker, signature=signature, lost=lost):
+                return f"Wants, {self._asker(asker)}: of {self._pattern(signature)} {_digest(lost)}"
+            case wire.Repair(round=number, events=events):
+                return f"Repair in {self._round(number)}: " + ", ".join(map(_event, events))
+
+    def _round(self, number: int) -> str:
+        return self._rounds.setdefault(number, f"R{len(self._rounds) + 1}")
+
+    def _asker(self, asker: wire.Asker) -> str:
+        return f"{self._round(asker.round)} of {asker.name}"
+
+    def _pattern(self, signature: int) -> str:
+        brokers = [node.broker for node in self.nodes.values() if node.broker is not None]
+        tables = [broker.recovery.talk.signatures.patterns for broker in brokers if broker.recovery is not None]
+        return next(str(patterns[signature]) for patterns in tables if signature in patterns)
+
+
+def _digest(digest: list[tuple[str, list[wire.Range]]]) -> str:
+    return ", ".join(f"{source} {_runs(runs)}" for source, runs in digest)
+
+
+def _runs(runs: list[wire.Range]) -> str:
+    return "+".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+
+
+def _way(route: tuple[str, ...]) -> str:
+    return f", by way of {' - '.join(route)}" if route else ""
+
 
 def _seen(record: Record) -> str:
     event = _event(record.event) if record.event else ""
-    return _SEEN[record.kind].format(event=event, client=record.client, peer=record.peer, detail=record.detail)
+    who = {"client": record.client, "peer": record.peer, "detail": record.detail, "pattern": record.pattern}
+    return _SEEN[record.kind].format(event=event, **who)
 
 
 def _wave(wave: wire.Wave) -> str:
@@ -261,6 +330,7 @@ def _change(change: wire.Change) -> str:
 
 def _network(words: list[str]) -> _Told:
     options = {word for word in words if word in ("covering", "acks", "settled", "aloud", "unique")}
+    recovery = next((word[9:] for word in words if word.startswith("recovery=")), "none")
     lost_s = float(next((word[5:] for word in words if word.startswith("lost=")), 0))
     routing = next((word[8:] for word in words if word.startswith("routing=")), "subscription-forwarding")
     brokers = [word for word in words if word not in options and "=" not in word]
@@ -273,9 +343,11 @@ def _network(words: list[str]) -> _Told:
             observe=True,
             founded=True,
             repair=RepairOptions(lost_s=lost_s),
+            links=LinkOptions(retransmit_s=0.5 if recovery != "none" else 0.0, loose=recovery != "none"),
+            recovery=RecoveryOptions(algorithm=recovery, heartbeats=1, digest_s_max=0.35),  # type: ignore[arg-type]
             homes=HomeOptions(unique="unique" in options),
         ),
-        NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S),
+        NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S, datagrams=recovery != "none"),
         "story",
     )
     for word in brokers:
@@ -332,6 +404,7 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "swap": Cluster.swap,
     "break": lambda cluster, one, other: cluster.network.break_connection(one, other),
     "cut": lambda cluster, one, other: cluster.network.cut(one, other),
+    "lose": lambda cluster, one, other, count: cluster.losing.update({(one, other): int(count)}),
     "sever": lambda cluster, one, other: cluster.network.sever(one, other),
     "heal": lambda cluster: cluster.network.heal(),
     "vanish": lambda cluster, *words: cluster.vanish(_made(*words)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
+from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event, Marks
 from reknit.model.pattern import Pattern
 from reknit.wire import messages as wire
 
-__all__ = ["EXAMPLES", "frames", "messages"]
+__all__ = ["DIRECTS", "EXAMPLES", "directs", "frames", "messages"]
 
 numbers = st.integers(0, 2**63 - 1)
 names = st.text("ab1.é", min_size=1, max_size=6)
@@ -33,7 +33,19 @@ events = st.builds(
     content_type=texts,
     source=names,
     seq=st.integers(1, INTEGER_MAX),
+    marks=st.none()
+    | st.builds(
+        Marks,
+        st.lists(st.tuples(numbers, st.integers(1, INTEGER_MAX)), max_size=3).map(tuple),
+        st.lists(names, max_size=3).map(tuple),
+        texts,
+    ),
 )
+askers = st.builds(wire.Asker, names, texts, st.integers(1, INTEGER_MAX))
+ages = st.floats(0, 1e9)
+runs = st.sampled_from([[], [(1, 1)], [(3, 9), (11, 2**40)]])
+lost = st.lists(st.tuples(names, runs), max_size=3)
+hops = st.integers(0, 255)
 wishes = st.lists(patterns, max_size=4)
 lasts = st.dictionaries(names, numbers, max_size=3)
 entries = st.lists(st.tuples(names, wishes), max_size=3)
@@ -76,6 +88,26 @@ messages: st.SearchStrategy[wire.Message] = st.one_of(
     st.builds(wire.Taken, texts, numbers),
     st.builds(wire.Told, texts, numbers),
     st.builds(wire.Withdraw, texts, numbers),
+    st.builds(
+        wire.Silent,
+        names,
+        st.lists(st.tuples(numbers, st.integers(1, INTEGER_MAX)), max_size=3),
+        hops,
+        st.just(("b1",)),
+        texts,
+    ),
+    st.builds(wire.Keeps, askers, numbers, lost, hops),
+    st.builds(wire.Misses, askers, st.sampled_from(wire.Manner), numbers, ages, lost, hops),
+    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts),
+)
+directs: st.SearchStrategy[wire.Direct] = st.one_of(
+    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts),
+    st.builds(wire.Wants, askers, numbers, ages, lost),
+    st.lists(st.tuples(ages, events), max_size=3).flatmap(
+        lambda pairs: st.builds(
+            wire.Repair, names, numbers, st.just([age for age, _ in pairs]), st.just([each for _, each in pairs])
+        )
+    ),
 )
 frames: st.SearchStrategy[wire.Frame] = st.one_of(
     st.builds(
@@ -95,11 +127,15 @@ frames: st.SearchStrategy[wire.Frame] = st.one_of(
     st.builds(wire.Ack, numbers, numbers, numbers),
     st.builds(wire.Refuse, texts, st.booleans(), st.booleans(), st.lists(names, max_size=3)),
     st.builds(wire.Farewell, texts),
+    st.builds(wire.Loose, numbers, st.lists(messages, max_size=4)),
 )
 
 _A, _B = Pattern.parse("a/+", "x > 3"), Pattern.parse("b/#")
 _CHANGE = wire.Change("b1.1:1", "path", ["b1", "b2", "b3", "b4"], 1)
 _EVENT = Event("a/b", b"p", {"x": 4, "f": 1.5}, (("k", "v"),), {"d": True}, 1, "text/plain", "b1.1", 7)
+_MARKED = Event("a", source="b1.1", seq=9, marks=Marks(((5, 3), (6, 1)), ("b1", "b2"), "host:1"))
+_ASKER = wire.Asker("b4", "host:4", 2**62)
+_LOST = [("b1.1", [(1, 1), (3, 9)]), ("b2.1", [(7, 7)])]
 MESSAGES: list[wire.Message] = [
     wire.Events([_EVENT, Event("b", source="b1.1", seq=8)]),
     wire.Sub([_A, _B]),
@@ -151,6 +187,16 @@ MESSAGES: list[wire.Message] = [
     wire.Withdraw("ann", 1),
     wire.Lines([wire.Line("kind", "name", b"value", 2**41, "b1.1")]),
     wire.Digests([0, 2**64 - 1]),
+    wire.Events([_MARKED]),
+    wire.Silent("b1.1", [(5, 3), (6, 1)], 2),
+    wire.Keeps(_ASKER, 5, _LOST, 2),
+    wire.Misses(_ASKER, wire.Manner.SUBSCRIBERS, 5, 1.5, _LOST, 2),
+    wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b2", "b1"], "host:1"),
+]
+DIRECTS: list[wire.Direct] = [
+    wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),
+    wire.Wants(_ASKER, 5, 1.5, _LOST),
+    wire.Repair("b2", 2**62, [0.5, 0.0], [_MARKED, _EVENT]),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),
@@ -161,4 +207,5 @@ EXAMPLES: list[wire.Frame] = [
     wire.Ack(2**47, 5, 4),
     wire.Refuse("because", True, False),
     wire.Farewell("going down"),
+    wire.Loose(2**47, [wire.Events([_MARKED])]),
 ]

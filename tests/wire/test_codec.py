@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, get_args
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 
-from reknit.model.event import Event
+from reknit.model.event import Event, Marks
 from reknit.model.pattern import Pattern
 from reknit.wire import codec
 from reknit.wire.codec import (
     AROUND_MAX,
+    DATAGRAM_BYTES_MAX,
     DIGEST_BYTES_MAX,
     FRAME_BYTES_MAX,
     NAME_CHARS_MAX,
     PATH_BROKERS_MAX,
+    RUNS_MAX,
     TEXT_CHARS_MAX,
     BadFrame,
     decode,
+    decode_direct,
     encode,
 )
 from reknit.wire.messages import (
@@ -27,11 +31,13 @@ from reknit.wire.messages import (
     Ack,
     Apart,
     Around,
+    Asker,
     AskHeld,
     Change,
     Commit,
     Ctrl,
     Data,
+    Direct,
     Done,
     Events,
     Farewell,
@@ -39,27 +45,41 @@ from reknit.wire.messages import (
     Frame,
     Held,
     Hello,
+    Keeps,
     Known,
     Leave,
+    Loose,
+    Manner,
     Message,
+    Misses,
+    MissesOf,
     Prepare,
     Prepared,
     Rec,
     Refuse,
     Release,
+    Repair,
     Seek,
+    Silent,
     Snapshot,
     Sought,
     Sub,
     Unsub,
+    Wants,
 )
-from tests.wire.strategies import EXAMPLES, frames
+from tests.wire.strategies import EXAMPLES, directs, frames
 
 
 @settings(max_examples=300)
 @given(frames)
 def test_what_is_encoded_comes_back(frame: Frame) -> None:
     assert decode(encode(frame)) == frame
+
+
+@settings(max_examples=100)
+@given(directs)
+def test_what_goes_past_the_tree_comes_back(message: Direct) -> None:
+    assert decode_direct(encode(message)) == message
 
 
 @pytest.mark.parametrize("frame", EXAMPLES, ids=lambda frame: type(frame).__name__)
@@ -81,7 +101,7 @@ def test_an_old_frame_can_be_read_for_ever() -> None:
     frame = Data(7, 2, 1, 1, [Sub([Pattern("a", "x > 3")]), Events([Event("a", b"p", source="s", seq=1)])])
     old = "9601070201019292019192a161a578203e203392009199a161c4017080908000a0a17301"
     assert decode(bytes.fromhex(old)) == frame
-    now = "9601070201019292019192a161a578203e20339200919ba161c4017080908000a0a17301c0c0"
+    now = "9601070201019292019192a161a578203e20339200919ca161c4017080908000a0a17301c0c0c0"
     assert encode(frame).hex() == now
 
 
@@ -154,6 +174,72 @@ LONG = "n" * (NAME_CHARS_MAX + 1)
 def test_a_neighbour_is_trusted_no_further_than_a_client(frame: Frame) -> None:
     with pytest.raises(BadFrame):
         decode(encode(frame))
+
+
+ASKER = Asker("b", "host:1", 1)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Silent(LONG, [], 0),
+        Silent("s", [(1, 0)], 0),
+        Silent("s", [(-1, 1)], 0),
+        Silent("s", [(1, 1)], 256),
+        Silent("s", [], 0, (LONG,)),
+        Silent("s", [], 0, ("b",) * 257),
+        Silent("s", [], 0, (), LONG),
+        Silent("s", [(1, 1)] * (RUNS_MAX + 1), 0),
+        Keeps(Asker("", "", 1), 1, [], 0),
+        Keeps(Asker("b", LONG, 1), 1, [], 0),
+        Keeps(Asker("b", "", 0), 1, [], 0),
+        Keeps(ASKER, 1, [], -1),
+        Keeps(ASKER, -1, [], 0),
+        Keeps(ASKER, 1, [("s", [(0, 1)])], 0),
+        Keeps(ASKER, 1, [("s", [(3, 2)])], 0),
+        Keeps(ASKER, 1, [("s", [(1, 4), (4, 6)])], 0),
+        Keeps(ASKER, 1, [("s", [(5, 6), (1, 2)])], 0),
+        Keeps(ASKER, 1, [("s", [(1, 2**63)])], 0),
+        Keeps(ASKER, 1, [(LONG, [])], 0),
+        Keeps(ASKER, 1, [("s", [])] * (RUNS_MAX + 1), 0),
+        Misses(ASKER, Manner.ANYBODY, 1, -1.0, [], 0),
+        Misses(ASKER, Manner.ANYBODY, 1, math.inf, [], 0),
+        Misses(ASKER, Manner.ANYBODY, 1, math.nan, [], 0),
+        MissesOf(ASKER, LONG, [], [], ""),
+        MissesOf(ASKER, "s", [], [LONG], ""),
+        MissesOf(ASKER, "s", [], ["b"] * 257, ""),
+        MissesOf(ASKER, "s", [(1, 0.0, [(2, 1)])], [], ""),
+        Events([Event("a", source="s", seq=1, marks=Marks(((1, 0),)))]),
+        Events([Event("a", source="s", seq=1, marks=Marks(((1, 1),) * 257))]),
+        Events([Event("a", source="s", seq=1, marks=Marks((), (LONG,)))]),
+        Events([Event("a", source="s", seq=1, marks=Marks((), (), LONG))]),
+    ],
+)
+def test_gossip_that_cannot_be_true_is_no_gossip(message: Message) -> None:
+    for frame in (_data(message), Loose(1, [message])):
+        with pytest.raises(BadFrame):
+            decode(encode(frame))
+    if isinstance(message, MissesOf):
+        with pytest.raises(BadFrame):
+            decode_direct(encode(message))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Wants(ASKER, 1, 1.0, [("s", [(2, 1)])]),
+        Wants(Asker("", "", 1), 1, 1.0, []),
+        Repair("b", 1, [1.0], []),
+        Repair("b", 1, [-1.0], [Event("a", source="s", seq=1)]),
+        Repair("b", 1, [1.0], [Event("a/+", source="s", seq=1)]),
+        Repair(LONG, 1, [], []),
+        Repair("b", 1, [1.0], [Event("a", bytes(DATAGRAM_BYTES_MAX), source="s", seq=1)]),
+        Silent("s", [], 0),  # belongs to the tree
+    ],
+)
+def test_what_comes_past_the_tree_is_trusted_no_further(message: Direct) -> None:
+    with pytest.raises(BadFrame):
+        decode_direct(encode(message))
 
 
 def test_the_longest_path_and_its_text_fit_into_a_frame() -> None:

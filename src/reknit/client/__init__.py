@@ -22,6 +22,7 @@ from reknit.client.errors import (
     Refused,
 )
 from reknit.client.event import Event
+from reknit.client.gaps import Gap
 from reknit.client.subscription import Subscription
 from reknit.client.terms import Terms, Will
 
@@ -37,6 +38,7 @@ __all__ = [
     "Disconnected",
     "Event",
     "FellBehind",
+    "Gap",
     "NotAnswered",
     "Refused",
     "Subscription",

@@ -31,6 +31,7 @@ from reknit.client.errors import (
     Refused,
 )
 from reknit.client.event import publish_properties
+from reknit.client.gaps import GAPS, Gaps
 from reknit.client.moving import Place
 from reknit.client.properties import USER, Pairs, to_paho
 from reknit.client.subscription import Everything, Group, Groups, Subscription
@@ -202,6 +203,10 @@ class Client:
         if not topics:
             raise BadRequest("subscribe: name at least one topic filter")
         return self._checked(Subscription(self, topics, where, qos))
+
+    def gaps(self) -> Gaps:
+        """Events that this client has missed, and what becomes of them; told by brokers that recover lost events."""
+        return Gaps(self.subscribe(GAPS))
 
     def everything(self, *topics: str, where: str = "", qos: int = 0, properties: Pairs = ()) -> Everything:
         """All that comes for this client from its connection on, whatever it was subscribed to before.

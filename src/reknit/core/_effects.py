@@ -32,6 +32,7 @@ __all__ = [
     "KeepChange",
     "KeepLine",
     "Match",
+    "Missed",
     "Observe",
     "Redirect",
     "Refer",
@@ -40,6 +41,7 @@ __all__ = [
     "Reserve",
     "Retain",
     "Send",
+    "SendDirect",
     "Thaw",
 ]
 
@@ -50,6 +52,14 @@ Match: TypeAlias = tuple[str, tuple[Pattern, ...]]
 class Send(msgspec.Struct, frozen=True, gc=False):
     conn: int
     frame: bytes
+
+
+class SendDirect(msgspec.Struct, frozen=True, gc=False):
+    """One datagram to a broker that need be no neighbour; it may be lost. Answered by nothing."""
+
+    peer: str
+    address: str
+    datagram: bytes
 
 
 class Close(msgspec.Struct, frozen=True, gc=False):
@@ -80,6 +90,17 @@ class DeliverShared(msgspec.Struct, frozen=True, gc=False):
     client: str
     group: str
     pattern: Pattern
+
+
+class Missed(msgspec.Struct, frozen=True, gc=False):
+    """To these clients events of ``source`` for ``pattern`` are "missing"; or "recovered", or "given up"."""
+
+    clients: tuple[str, ...]
+    pattern: Pattern
+    source: str
+    first: int
+    last: int
+    state: str
 
 
 class Observe(msgspec.Struct, frozen=True, gc=False):
@@ -218,10 +239,12 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 Effect: TypeAlias = (
     Remember
     | Send
+    | SendDirect
     | Close
     | Dial
     | Deliver
     | DeliverShared
+    | Missed
     | Observe
     | Reply
     | Retain

@@ -26,7 +26,6 @@ from reknit.core.io import (
     Effect,
     Input,
     Lost,
-    Publish,
     Recall,
     Received,
     Remember,
@@ -57,6 +56,7 @@ from reknit.core.overlay.events import (
 )
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.replacing import REPLACEMENTS, Replacing
+from reknit.core.recovery.recovery import make_recovery
 from reknit.core.routing.edits import Edits
 from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
@@ -71,6 +71,7 @@ from reknit.wire.messages import (
     ChangeMessage,
     Digests,
     Events,
+    Gossip,
     Lines,
     Message,
     Moving,
@@ -132,11 +133,17 @@ class Broker:
         self.shares = Shares(self.turn, self.routing, self.book, options.shares)
         parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
-        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares)
-        self.transit = Transit(self.turn, *layers, self.source, seen, options)
-        self._handlers: dict[type, Callable[[Any], None]] = {
+        below = (self.turn, self.overlay, self.routing.table, self.source, address)
+        self.recovery, history = make_recovery(options.recovery, options.links.loose, *below, rng)
+        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares, self.recovery)
+        self.transit = Transit(self.turn, *layers, history, self.source, seen, options)
+        self._handlers = self._make_handlers()
+        self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
+
+    def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
+        return {
             Received: self._on_received,
-            Publish: self.transit.publish,
+            **self.transit.inputs(),
             Due: self._on_due,
             Recall: self._on_recall,
             **self.sessions.inputs(),
@@ -152,7 +159,6 @@ class Broker:
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
             Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
         }
-        self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
     # --- the door
 
@@ -173,7 +179,7 @@ class Broker:
         if self._begin_with is not None:
             return 0.0
         parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
-        return earliest(*[each.deadline() for each in parts])
+        return earliest(*[each.deadline() for each in parts], self.recovery.deadline() if self.recovery else None)
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -323,6 +329,8 @@ class Broker:
             self.retained.news(news)
             self.shares.news(news)
             self.sessions.news(news)
+        elif isinstance(message, Gossip):
+            self.transit.take_gossip(message, arrived)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -417,6 +425,8 @@ class Broker:
         self.book.due()
         self.shares.due()
         self.transit.end_of_turn()
+        if self.recovery is not None:
+            self.recovery.due()
 
     # --- looking in
 
@@ -436,4 +446,5 @@ class Broker:
             "groups": self.shares.lines.shown(),
             "shared_dropped": self.shares.dropped,
             **view(self.gate, self.overlay, self.routing.table),
+            **({} if self.recovery is None else {"recovery": self.recovery.shown()}),
         }

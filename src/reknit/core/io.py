@@ -28,6 +28,7 @@ from reknit.core._effects import (
     KeepChange,
     KeepLine,
     Match,
+    Missed,
     Observe,
     Redirect,
     Refer,
@@ -36,6 +37,7 @@ from reknit.core._effects import (
     Reserve,
     Retain,
     Send,
+    SendDirect,
     Thaw,
 )
 from reknit.model.event import Event
@@ -54,6 +56,7 @@ __all__ = [
     "Dial",
     "DialFailed",
     "Dialled",
+    "Direct",
     "Discard",
     "Drain",
     "Drop",
@@ -73,6 +76,7 @@ __all__ = [
     "LinkVanished",
     "Lost",
     "Match",
+    "Missed",
     "Observe",
     "Operation",
     "Part",
@@ -89,6 +93,7 @@ __all__ = [
     "Reserve",
     "Retain",
     "Send",
+    "SendDirect",
     "StopDrain",
     "Subscribe",
     "Substitute",
@@ -127,6 +132,12 @@ class Received(msgspec.Struct, frozen=True, gc=False):
 
     conn: int
     frame: bytes
+
+
+class Direct(msgspec.Struct, frozen=True, gc=False):
+    """A datagram that has come past all connections, from whomever; see ``SendDirect``."""
+
+    datagram: bytes
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
@@ -260,8 +271,7 @@ class Replace(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
 
-# --- inputs: links that come and go by themselves; whoever gives these has seen to it that the overlay stays a tree,
-# and that nobody on the way from one end of the lost link to the other takes part in a swap
+# --- inputs: links that come and go by themselves; whoever gives these sees to a tree without swaps on their way
 
 
 class LinkVanished(msgspec.Struct, frozen=True, gc=False):
@@ -310,4 +320,5 @@ Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | P
 Operation: TypeAlias = (
     AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
 )
-Input: TypeAlias = Accepted | Dialled | DialFailed | Received | Lost | Due | Command | Operation | Exported | Recall
+Network: TypeAlias = Accepted | Dialled | DialFailed | Received | Direct | Lost | Due
+Input: TypeAlias = Network | Command | Operation | Exported | Recall

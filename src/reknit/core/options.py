@@ -11,6 +11,7 @@ from reknit.core.book.options import BookOptions
 from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.shares.options import ShareOptions
@@ -49,3 +50,9 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     homes: HomeOptions = HomeOptions()
     shares: ShareOptions = ShareOptions()
     book: BookOptions = BookOptions()
+    recovery: RecoveryOptions = RecoveryOptions()
+
+    def __post_init__(self) -> None:
+        if self.recovery.names and (self.covering or self.routing == "flooding"):
+            how = "covering" if self.covering else "flooding"
+            raise ValueError(f"recovery needs tables that hold every pattern, and {how} hides some")

@@ -1,8 +1,8 @@
 """The way of an event through one broker: from a client or a neighbour in, to clients and neighbours out.
 
 Links are FIFO and the overlay is a tree, so the numbers of one source only rise, and an event that is not newer than
-the last of its source is a copy. As long as the gate is shut, nobody knows who wants an event, and it waits, within
-bounds.
+the last of its source is a copy; where links lose events, more has to be remembered (``recovery.history``). As long as
+the gate is shut, nobody knows who wants an event, and it waits, within bounds.
 
 What clients have published at QoS 1 or 2 is acknowledged to them, so it has to outlive this broker until the neighbours
 have taken it over: the shell is told to keep it, and when it may forget it. That is all that links need of a store. A
@@ -15,14 +15,17 @@ message an event has come.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from reknit.core.book.retained import RetainedLines
-from reknit.core.io import Deliver, Keep, Publish
+from reknit.core.io import Deliver, Direct, Keep, Publish
 from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.history import History
+from reknit.core.recovery.recovery import Recovery
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
 from reknit.core.sessions.sessions import Sessions
@@ -30,6 +33,7 @@ from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
+from reknit.wire.messages import Gossip
 
 __all__ = ["Transit"]
 
@@ -47,11 +51,16 @@ class Transit:
         sessions: Sessions,
         retained: RetainedLines,
         shares: Shares,
+        recovery: Recovery | None,
+        history: History | None,
         source: str,
         seen: dict[str, int],
         options: BrokerOptions,
     ) -> None:
-        """``source``: the name under which this life stamps. ``seen``: by source, its last event that came by."""
+        """``source``: the name under which this life stamps. ``seen``: by source, its last event that came by.
+
+        ``history``: which events have come by, where one may come behind later ones.
+        """
         self.turn = turn
         self.gate = gate
         self.overlay = overlay
@@ -59,6 +68,8 @@ class Transit:
         self.sessions = sessions
         self.retained = retained
         self.shares = shares
+        self.recovery = recovery
+        self.history = history
         self.source = source
         self.options = options
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
@@ -69,6 +80,10 @@ class Transit:
         self._seq = 0
 
     # --- in
+
+    def inputs(self) -> dict[type, Callable[[Any], None]]:
+        """What is handled here as it is."""
+        return {Publish: self.publish, Direct: lambda each: self.take_direct(each.datagram)}
 
     def publish(self, each: Publish) -> None:
         if self.overlay.links.of or self.turn.observing or not self.gate.open:
@@ -94,7 +109,7 @@ class Transit:
             self._hold(event, arrived, arrived.custody)
             return
         peer, custody = arrived.peer, arrived.custody
-        if event.seq <= self._seen.get(event.source, 0) or event.source == self.source:
+        if self._is_copy(event):
             self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
             if self.turn.keeping:
                 self._entrust(event, peer, custody)
@@ -104,6 +119,11 @@ class Transit:
             return
         self._remember(event)
         self._dispatch(event, peer, arrived.skip, custody)
+
+    def _is_copy(self, event: Event) -> bool:
+        if self.history is not None:
+            return event.source == self.source or not self.history.add(event.source, event.seq)
+        return event.seq <= self._seen.get(event.source, 0) or event.source == self.source
 
     def _entrust(self, event: Event, sender: str, custody: Custody) -> None:
         """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
@@ -118,7 +138,7 @@ class Transit:
     def _remember(self, event: Event) -> None:
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
             del self._seen[next(iter(self._seen))]
-        self._seen[event.source] = event.seq
+        self._seen[event.source] = max(event.seq, self._seen.get(event.source, 0))
 
     # --- the next life, and the one before
 
@@ -148,6 +168,8 @@ class Transit:
         """An event of clients, of this life or of one before, that waited for the gate."""
         if event.source != self.source:
             self._remember(event)  # not sooner: were we to die before, nobody here would have had it
+            if self.history is not None:
+                self.history.add(event.source, event.seq)
         if custody in self._again:
             del self._again[custody]
             for neighbour in self.routing.route(event).neighbours:
@@ -164,6 +186,8 @@ class Transit:
         if self.shares or event.sharing is not None:
             self._share(event, sender, custody)
         route = self.routing.route(event)
+        if self.recovery is not None:
+            self.recovery.note(event, route)
         matches = route.matches if event.sharing is None or not event.sharing.alone else ()
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
@@ -174,6 +198,23 @@ class Transit:
                 self.overlay.forward(event, neighbour, sender, custody)
         if self.gate.late:
             self._see_unrouted(event, sender)
+
+    def take_gossip(self, message: Gossip, arrived: Arrived) -> None:
+        if self.recovery is not None:
+            self.recovery.receive(arrived.peer, message, arrived.custody, self.gate.open)
+
+    def take_direct(self, datagram: bytes) -> None:
+        """What has come past the tree may bring events back."""
+        if self.recovery is not None:
+            for event, born in self.recovery.receive_direct(datagram):
+                self.deliver_recovered(self.recovery, event, born)
+
+    def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
+        """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``."""
+        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
+        matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
+        if matches:
+            self.turn.effects.append(Deliver(event, matches))
 
     def _share(self, event: Event, sender: str, custody: Custody) -> None:
         """Where the event is published, decide which members of groups get it; where they are, hand it to them."""
@@ -246,3 +287,5 @@ class Transit:
                 self._go_on(event, custody)
         self._releasing = False
         self._send_on()
+        if self.recovery is not None:
+            self.recovery.release_held()

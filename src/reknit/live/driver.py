@@ -32,12 +32,14 @@ from reknit.core.io import (
     Effect,
     Input,
     Lost,
+    Missed,
     Observe,
     Received,
     Remember,
     Reply,
     Retain,
     Send,
+    SendDirect,
 )
 from reknit.live import look
 from reknit.live.config import Bounds
@@ -59,6 +61,7 @@ from reknit.trace.records import Record
 
 if TYPE_CHECKING:
     from reknit.core.broker import Broker
+    from reknit.live.datagrams import DatagramPort
     from reknit.live.ledger import StoreCounters
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
@@ -108,7 +111,7 @@ class Driver:
         self.links: dict[int, LinkProtocol] = {}
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
-        self.operations = Operations(self._turn)
+        self.operations = Operations(self.turn)
         self.relays = Relays(self)
         self.trace = trace
         self._memory = memory
@@ -116,6 +119,7 @@ class Driver:
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
         self.store: StoreCounters | None = None  # of a broker that has one
+        self.port: DatagramPort | None = None  # of a broker that takes datagrams
         self.trouble = ""  # why it cannot go on for now
         self._conns = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -131,7 +135,7 @@ class Driver:
 
     def start(self) -> None:
         """The first turn: the core may want to dial, and to be woken."""
-        self._turn(Due())
+        self.turn(Due())
         if self.door.sys_interval_s:
             self._report()
 
@@ -248,10 +252,10 @@ class Driver:
         self.links[link.conn] = link
         if link.peer:
             self.counters.links_dialled += 1
-            self._turn(Dialled(link.peer, link.conn))
+            self.turn(Dialled(link.peer, link.conn))
         else:
             self.counters.links_accepted += 1
-            self._turn(Accepted(link.conn, link.names))
+            self.turn(Accepted(link.conn, link.names))
         return link.conn in self.links
 
     def link_received(self, link: LinkProtocol, frames: Iterable[bytes]) -> None:
@@ -272,7 +276,7 @@ class Driver:
         if self.links.pop(link.conn, None) is not None and tell:
             if link.peer and not link.known:
                 self.journal.unreachable(link.peer, reason)
-            self._turn(Lost(link.conn, reason))
+            self.turn(Lost(link.conn, reason))
 
     # --- looking in
 
@@ -290,7 +294,7 @@ class Driver:
         self.counters.failures += 1
         _log.exception("unhandled failure: %s", where)
 
-    def _turn(self, each: Input) -> None:
+    def turn(self, each: Input) -> None:
         now = self._clock()
         try:
             self._perform(self.broker.handle(each, now), now)
@@ -315,13 +319,18 @@ class Driver:
             case Close(conn, reason):
                 self._closing[conn] = reason
             case Dial(peer, address):
-                self._dial(peer, address)
+                self.later(self._dialling(peer, address))
             case Reply():
                 self.operations.replied(effect)
             case DeliverShared():
                 self.door.share(effect, now)
             case Retain(event):
                 self.door.retain(event)
+            case Missed():
+                self.door.missed(effect, now)
+            case SendDirect(address=address, datagram=datagram):
+                if self.port is not None:
+                    self.port.send_directly(address, datagram)
             case Remember():
                 self._remember(effect)
             case _:
@@ -347,7 +356,9 @@ class Driver:
         if self._frames:
             self._write_links()
         if self._closing:
-            self._close_links()
+            closing, self._closing = self._closing, {}
+            for conn, reason in closing.items():
+                self._close_link(conn, reason)
         counters.turns += 1
         if self._look is None:
             self._look = self.loop.call_later(LOOK_S, self._set_alarm)
@@ -365,11 +376,6 @@ class Driver:
             if (link := self.links.get(conn)) is not None:
                 link.write(b"".join(parts))
                 self.counters.writes += 1
-
-    def _close_links(self) -> None:
-        closing, self._closing = self._closing, {}
-        for conn, reason in closing.items():
-            self._close_link(conn, reason)
 
     def _close_link(self, conn: int, reason: str) -> None:
         if (link := self.links.pop(conn, None)) is not None:
@@ -395,18 +401,16 @@ class Driver:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")
 
-    def _dial(self, peer: str, address: str) -> None:
-        self.later(self._dialling(peer, address))
-
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _dialling(self, peer: str, address: str) -> None:
-        if reason := await dial(self, peer, address):
+        port = self.port if self.port is not None and self.port.carries_links else None
+        if reason := await (port.dial(peer, address) if port is not None else dial(self, peer, address)):
             self.journal.unreachable(peer, reason)
-            self._turn(DialFailed(peer, reason))
+            self.turn(DialFailed(peer, reason))
 
     def _report(self) -> None:
         """What the broker says of itself; on time by the clock, whatever else it has to do."""
@@ -442,4 +446,4 @@ class Driver:
                 self._perform(self.broker.handle(command, now), now)
         except Exception:
             self.failed("the door's alarm")
-        self._turn(Due())
+        self.turn(Due())

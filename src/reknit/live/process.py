@@ -32,6 +32,7 @@ from reknit.core.io import Remember
 from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
+from reknit.live.datagrams import DatagramPort
 from reknit.live.driver import Driver
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
@@ -188,6 +189,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
     ``say`` is given a line for each change of a link.
     """
     _check_links(plan)
+    _check_datagrams(plan)
     guard = _guard(plan)
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
@@ -209,6 +211,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
             patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
             server = await loop.create_server(made, sock=sockets[key], ssl=secure, ssl_handshake_timeout=patience)
             undo.callback(server.close)
+        await _open_datagrams(driver, bound["listen"], undo)
         journal.say(Line(f"listening: {_addresses(bound)}", "listening"))
         driver.start()
         if "admin" in sockets:
@@ -218,6 +221,20 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         journal.begin(driver.waiting_for())
         doors = {key: bound[key] for key in DOORS if key in bound}
         yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"), doors)
+
+
+async def _open_datagrams(driver: Driver, address: Address, undo: contextlib.AsyncExitStack) -> None:
+    """At the number at which links come in, if anything is to be said past the tree, or events may be lost."""
+    options = driver.broker.options
+    if not (options.recovery.names or options.links.loose):
+        return
+    try:
+        transport, driver.port = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: DatagramPort(driver, options.links.loose), local_addr=address
+        )
+    except OSError as error:
+        raise StartFailed(f"datagrams at {address}: {error.strerror}") from None
+    undo.callback(transport.close)
 
 
 def _addresses(bound: Mapping[str, Address]) -> str:
@@ -264,6 +281,18 @@ def _check_links(plan: BrokerPlan) -> None:
                 f"broker {plan.name}: {key} {address}: brokers would be reached without TLS from other machines; "
                 "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
             )
+
+
+def _check_datagrams(plan: BrokerPlan) -> None:
+    options, tls = plan.settings.options, plan.settings.tls
+    if not (options.recovery.names or options.links.loose):
+        return
+    if tls.link_authorities:
+        raise ConfigError(f"broker {plan.name}: datagrams are not in TLS; with link_authorities there is no recovery")
+    if options.links.loose and not options.links.datagrams:
+        raise ConfigError(
+            f"broker {plan.name}: options.links.loose needs options.links.retransmit_s for all but events"
+        )
 
 
 def _guard(plan: BrokerPlan) -> Guard:

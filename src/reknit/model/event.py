@@ -17,13 +17,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
 __all__ = [
     "INTEGER_MAX",
     "INTEGER_MIN",
+    "NUMBERS_MAX",
     "SELECTOR_PROPERTY",
     "TYPES_PROPERTY",
     "Attributes",
@@ -31,6 +32,7 @@ __all__ = [
     "Envelope",
     "Event",
     "EventId",
+    "Marks",
     "Scalar",
     "Share",
     "Sharing",
@@ -79,6 +81,24 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
     correlation: bytes | None = None
 
 
+NUMBERS_MAX = 256
+"""Patterns that an event is numbered for."""
+
+_Signature: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=INTEGER_MAX)]
+_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=INTEGER_MAX)]
+
+
+class Marks(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What brokers say of an event so that it can be missed, and found again. Events have none where nobody asks."""
+
+    numbers: Annotated[tuple[tuple[_Signature, _Number], ...], msgspec.Meta(max_length=NUMBERS_MAX)]
+    """The signature of each pattern that it matches where it was published, and its number there."""
+    route: tuple[str, ...] = ()
+    """The brokers by which it has come, where that is recorded: its own first."""
+    address: str = ""
+    """Where its own broker can be reached; with a route only."""
+
+
 class Share(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A group that shares a pattern, and the broker that is to hand the event to one of its members."""
 
@@ -119,6 +139,7 @@ class Event(msgspec.Struct, array_like=True, gc=False):
     seq: int = 0
     envelope: Envelope | None = None
     sharing: Sharing | None = None
+    marks: Marks | None = None
 
     @property
     def id(self) -> EventId:
@@ -140,6 +161,7 @@ EVENT_OVERHEAD_BYTES = 320
 
 _MAP_BYTES = 240  # a dictionary or a tuple, however little it holds
 _ENTRY_BYTES = 120  # a name and a value, beside their characters
+_NUMBER_BYTES = 120  # a pair of numbers
 _CHARACTER_BYTES_MAX = 4
 
 
@@ -166,6 +188,8 @@ def event_bytes(event: Event) -> int:
         size += _text_bytes(event.content_type)
     if event.envelope is not None:
         size += _ENTRY_BYTES + _text_bytes(event.envelope.response_topic) + len(event.envelope.correlation or b"")
+    if event.marks is not None:
+        size += _MAP_BYTES + _NUMBER_BYTES * len(event.marks.numbers)
     if event.sharing is not None:
         size += _MAP_BYTES + sum(_ENTRY_BYTES + len(share.topic) for share in event.sharing.choices)
     if event.properties:

@@ -9,6 +9,8 @@ Owns: the pair, and when it is well formed. Must not know: who subscribes, or ho
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import msgspec
 
 from reknit.model.errors import BadPattern
@@ -43,6 +45,11 @@ class Pattern(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False
         if not topic_matches(self.topic, event.topic):
             return False
         return not self.selector or matcher_of(self.selector)(event.view())
+
+    def signature(self) -> int:
+        """A number of 63 bits that stands for the pattern, the same wherever it is computed."""
+        text = f"{self.topic}\0{self.selector}".encode()
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
     def __str__(self) -> str:
         return f"{self.topic} WHERE {self.selector}" if self.selector else self.topic

@@ -7,21 +7,27 @@ broker. A subscriber gets all that it asks for at once, as if they were retained
 A *load* is how many there were in a minute, on average over the last 1, 5 or 15, each look weighing less the longer ago
 it was: with ``d`` seconds since the last look, ``load = rate + exp(-d / (60 m)) * (load - rate)``.
 
+Under ``$reknit/gaps`` a client hears of the events that it has missed; that is no figure, and nothing of it is kept.
+
 Owns: the topics, and the averages. Must not know: clients, or when to look.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reknit.core.io import Missed
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["PREFIX", "Bulletin", "Figures", "is_local"]
+__all__ = ["PREFIX", "Bulletin", "Figures", "gap_event", "is_local"]
 
 ROOT = "$SYS"
+GAPS = "$reknit/gaps"
+"""Under this a client hears which events it has missed, and whether they have come back."""
 PREFIX = "$SYS/broker/"
 MINUTES = (1, 5, 15)
 MINUTE_S = 60.0
@@ -29,7 +35,20 @@ MINUTE_S = 60.0
 
 def is_local(topic_filter: str) -> bool:
     """Whether only the broker itself ever publishes what this filter asks for, so that no other need know of it."""
-    return topic_filter == ROOT or topic_filter.startswith(f"{ROOT}/")
+    return any(topic_filter == root or topic_filter.startswith(f"{root}/") for root in (ROOT, GAPS))
+
+
+def gap_event(missed: Missed) -> Event:
+    """What a client is told of events that it has missed: the topic ends with what has become of them."""
+    said = {
+        "source": missed.source,
+        "topic": missed.pattern.topic,
+        "selector": missed.pattern.selector,
+        "first": missed.first,
+        "last": missed.last,
+        "state": missed.state,
+    }
+    return Event(f"{GAPS}/{missed.state.replace(' ', '-')}", json.dumps(said).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from reknit.core import io
 from reknit.model.event import Event
 from reknit.mqtt import packets
 from reknit.mqtt.access import Access
-from reknit.mqtt.bulletin import Bulletin, is_local
+from reknit.mqtt.bulletin import Bulletin, gap_event, is_local
 from reknit.mqtt.figures import figures
 from reknit.mqtt.intake import Intake
 from reknit.mqtt.keeping import Keeper
@@ -265,6 +265,14 @@ class Door:
         for event in changed if listening else ():
             found = ((session.client, session.subscriptions.wanting(event)) for session in listening)
             self._outbox.deliver(io.Deliver(event, tuple((client, hits) for client, hits in found if hits)), now)
+
+    def missed(self, missed: io.Missed, now: float) -> None:
+        """Tell clients of what they have missed, if they want to know."""
+        event = gap_event(missed)
+        known = [self._sessions[name] for name in missed.clients if name in self._sessions]
+        found = ((session.client, session.subscriptions.wanting(event)) for session in known)
+        if hits := tuple((client, wanting) for client, wanting in found if wanting):
+            self._outbox.deliver(io.Deliver(event, hits), now)
 
     def closed(self, conn: int, now: float) -> list[io.Command]:
         """The socket is gone."""

@@ -66,6 +66,11 @@ def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
     coverage.update(_changes(outcome.records))
     coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
+    if outcome.plan.recovery != "none":
+        coverage[f"recovery: {outcome.plan.recovery} with cache {outcome.plan.cache}"] += 1
+        coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
+        for kind in (Kind.GAP, Kind.RECOVERED, Kind.GIVEN_UP):
+            coverage[f"recovery seen: {kind.value.replace('_', ' ')}"] += coverage[kind.value]
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -39,7 +38,6 @@ from reknit.core.io import (
     Observe,
     Part,
     Publish,
-    Recall,
     Redirect,
     Refer,
     Remember,
@@ -48,20 +46,21 @@ from reknit.core.io import (
     Reply,
     Retain,
     Send,
+    SendDirect,
     Subscribe,
     Substitute,
     SwapLink,
     Thaw,
     Unsubscribe,
 )
-from reknit.core.routing.table import client as client_hop
-from reknit.model.event import Event, EventId
+from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.clients import Clients
 from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
+from reknit.sim.shelf import Shelf
 from reknit.trace.records import Kind, Record
-from reknit.wire.messages import Change, Line
+from reknit.wire.messages import Change
 
 __all__ = ["Cluster", "Node", "Runaway"]
 
@@ -70,47 +69,6 @@ CALM_POLL_S = 0.25
 
 class Runaway(Exception):
     """The brokers keep each other, or themselves, busy for ever."""
-
-
-@dataclass(slots=True)
-class Shelf:
-    """What a broker with a store has kept for its next life. A turn and what it keeps are one step here."""
-
-    clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
-    shares: dict[str, list[tuple[str, Pattern]]] = field(default_factory=dict)
-    seen: dict[str, int] = field(default_factory=dict)
-    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
-    kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
-    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def perform(self, effect: Effect) -> None:
-        match effect:
-            case Keep(events=events, routed=routed):
-                self.kept.update({event.id: (event, routed) for event in events})
-            case Drop(events=idents):
-                for ident in idents:
-                    del self.kept[ident]
-            case KeepLine(line=line):
-                self.lines[line.kind, line.name] = line
-            case DropLine(kind=kind, name=name):
-                del self.lines[kind, name]
-            case KeepChange(id=id_, record=None):
-                del self.changes[id_]
-            case KeepChange(id=id_, record=record) if record is not None:
-                self.changes[id_] = record
-
-    def leave(self, broker: Broker) -> None:
-        """It dies now: what its sessions want, and what they have had."""
-        table = broker.routing.table
-        self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
-        self.shares = {name: broker.shares.of(name) for name in broker.sessions.clients}
-        for source, last in broker.seen.items():
-            self.seen[source] = max(last, self.seen.get(source, 0))
-
-    def recall(self) -> Recall:
-        kept = [self.kept[ident] for ident in sorted(self.kept)]
-        lines, changes = list(self.lines.values()), list(self.changes.values())
-        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)
 
 
 @dataclass(slots=True)
@@ -147,6 +105,7 @@ class Cluster:
         self.clients = Clients(self.kernel, random.Random(f"{seed}/clients"), self.records, self.give)
         self.nodes: dict[str, Node] = {}
         self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
+        self.sent_directly: Callable[[str, str, bytes], None] | None = None  # the same, past the tree
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
         self._requests = 0
@@ -282,6 +241,10 @@ class Cluster:
                 self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
+            case SendDirect(peer=peer, datagram=datagram):
+                if self.sent_directly is not None:
+                    self.sent_directly(name, peer, datagram)
+                self.network.send_directly(name, peer, datagram)
             case Close(conn=conn):
                 self.network.close(conn)
             case Dial(peer=peer):
@@ -414,6 +377,8 @@ class Cluster:
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
         if not broker.replacing.at_rest or not broker.shares.at_rest:
+            return False
+        if broker.recovery is not None and not broker.recovery.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

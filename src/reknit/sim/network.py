@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.core.io import Accepted, DialFailed, Dialled, Input, Lost, Received
+from reknit.core.io import Accepted, DialFailed, Dialled, Direct, Input, Lost, Received
 from reknit.sim.kernel import Kernel
 
 __all__ = ["Network", "NetworkOptions", "Traffic"]
@@ -28,7 +28,7 @@ class NetworkOptions(msgspec.Struct, frozen=True):
     dial_timeout_s: float = 1.0
     datagrams: bool = False
     loss: float = 0.0
-    """Datagrams: the share that is lost."""
+    """Datagrams: the share that is lost, on links and past them."""
     duplication: float = 0.0
     """Datagrams: the share that arrives twice."""
 
@@ -36,6 +36,8 @@ class NetworkOptions(msgspec.Struct, frozen=True):
 @dataclass(slots=True)
 class Traffic:
     frames: int = 0
+    datagrams: int = 0
+    """Past all links."""
     bytes: int = 0
     lost: int = 0
     duplicated: int = 0
@@ -72,6 +74,7 @@ class Network:
         self.alive = alive
         self.latency_of: Callable[[str, str], float] | None = None
         """By the names of both ends: how long each frame between them takes. None: each frame draws its own."""
+        self.loss = options.loss  # may be changed while it runs
         self.traffic = Traffic()
         self._ends: dict[int, _End] = {}
         self._cuts: dict[tuple[str, str], None] = {}  # directions
@@ -109,6 +112,13 @@ class Network:
             far.waiting.append(frame)
         else:
             self._send_stream(end.peer, far, frame)
+
+    def send_directly(self, node: str, peer: str, datagram: bytes) -> None:
+        """A datagram past all links, whatever those are made of."""
+        self.traffic.datagrams += 1
+        self.traffic.bytes += len(datagram)
+        for _ in range(self._copies(node, peer)):
+            self.kernel.after(self._latency(node, peer), self.give, peer, Direct(datagram))
 
     def close(self, conn: int) -> None:
         end = self._ends.get(conn)
@@ -188,17 +198,20 @@ class Network:
             self.give(end.node, Received(conn, frame))
 
     def _send_datagram(self, end: _End, frame: bytes) -> None:
-        copies = 1
-        if self._cut(end.node, end.other) or self.rng.random() < self.options.loss:
-            copies = 0
-            self.traffic.lost += 1
-        elif self.rng.random() < self.options.duplication:
-            copies = 2
-            self.traffic.duplicated += 1
-        for _ in range(copies):
+        for _ in range(self._copies(end.node, end.other)):
             self.kernel.after(
                 self._latency(end.node, end.other), self._give_if_open, end.peer, Received(end.peer, frame)
             )
+
+    def _copies(self, node: str, other: str) -> int:
+        """How many of a datagram arrive."""
+        if self._cut(node, other) or self.rng.random() < self.loss:
+            self.traffic.lost += 1
+            return 0
+        if self.rng.random() < self.options.duplication:
+            self.traffic.duplicated += 1
+            return 2
+        return 1
 
     def _open(self, conn: int, given: Accepted | Dialled) -> None:
         end = self._ends.get(conn)

@@ -10,17 +10,23 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from reknit.core.homes.options import HomeOptions
+from reknit.core.links.options import LinkOptions
+from reknit.core.options import BrokerOptions
+from reknit.core.overlay.options import OverlayOptions, RepairOptions
+from reknit.core.recovery.options import RecoveryName, RecoveryOptions
+from reknit.core.recovery.policies import PolicyName
 from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
-__all__ = ["FOCI", "Focus", "Plan", "draw"]
+__all__ = ["FOCI", "Focus", "Plan", "broker_options", "draw"]
 
-Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes"]
+Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
 with stores that crash; whatever is drawn, with clients that share subscriptions, or with clients that go from broker
-to broker."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "homes")
+to broker; or links that lose events, and their recovery."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "homes", "loss")
 
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
@@ -62,6 +68,9 @@ class Plan(msgspec.Struct, frozen=True):
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
     absent_s_max: float
+    recovery: RecoveryName = "none"
+    """Unless none, links lose events, and this brings them back."""
+    cache: PolicyName = "strangers-first"
 
 
 def draw(seed: int, focus: Focus = "all") -> Plan:
@@ -72,6 +81,8 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
         plan = _with_groups(plan)
     elif focus == "homes":
         plan = _with_homes(plan)
+    elif focus == "loss":
+        plan = _with_loss(plan)
     elif focus != "all":
         plan = _focused(plan, focus)
     # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
@@ -108,6 +119,28 @@ def _with_homes(plan: Plan) -> Plan:
     if rng.random() < 0.3:
         plan = _with_stores(plan)
     return msgspec.structs.replace(plan, hops_per_s=rng.choice((0.5, 2.0)))
+
+
+def _with_loss(plan: Plan) -> Plan:
+    """The same network, on datagrams, in which events are lost and brought back.
+
+    No session moves and nothing is given up for good: what a session that has moved may have had is known by the last
+    number of each source, and where events come back behind later ones that says too much.
+    """
+    rng = random.Random(f"{plan.seed}/loss")
+    loss, doubled = rng.choice((0.05, 0.1, 0.3)), rng.choice((0.0, 0.1))
+    return msgspec.structs.replace(
+        plan,
+        routing="global-table" if plan.routing == "global-table" else "subscription-forwarding",
+        covering=False,
+        network=msgspec.structs.replace(plan.network, datagrams=True, loss=loss, duplication=doubled),
+        faults=msgspec.structs.replace(plan.faults, losses=0, lost_links=False),
+        lost_s=0.0,
+        drains=0,
+        replaces_per_s=0.0,
+        recovery=rng.choice(("push", "subscriber-pull", "publisher-pull", "combined", "random-pull")),
+        cache=rng.choice(("own", "en-route", "strangers-first", "probabilistic")),
+    )
 
 
 def _focused(plan: Plan, focus: Focus) -> Plan:
@@ -192,4 +225,32 @@ def _draw_faults(rng: random.Random) -> FaultOptions:
         crashes=sometimes(rng.choice((4.0, 12.0))),
         pauses=sometimes(4.0),
         span_s_max=rng.choice((1.0, 8.0)),
+    )
+
+
+def broker_options(plan: Plan, liveness_s_max: float) -> BrokerOptions:
+    """``liveness_s_max``: how long a healed network may take to come to rest."""
+    return BrokerOptions(
+        routing=plan.routing,
+        covering=plan.covering,
+        observe=True,
+        durable=plan.lasting,
+        founded=plan.founded,
+        gate_s_max=10 * liveness_s_max,  # no event may be routed without the tables of all neighbours
+        links=LinkOptions(
+            retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0,
+            loose=plan.recovery != "none",
+        ),
+        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
+        repair=RepairOptions(lost_s=plan.lost_s),
+        recovery=RecoveryOptions(
+            algorithm=plan.recovery,
+            cache=plan.cache,
+            gossip_s=max(0.1, plan.network.latency_s_max),
+            again_s=2 * max(0.1, plan.network.latency_s_max),
+            again_s_max=4.0,
+            lost_s_max=liveness_s_max / 2,
+            heartbeats=3,
+        ),
+        homes=HomeOptions(unique=plan.hops_per_s > 0),
     )

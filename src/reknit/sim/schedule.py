@@ -17,11 +17,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from reknit.core.broker import BrokerOptions
-from reknit.core.homes.options import HomeOptions
 from reknit.core.io import Presence
-from reknit.core.links.options import LinkOptions
-from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
 from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
@@ -30,6 +26,7 @@ from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.homes import check_homes
 from reknit.sim.checkers.order import check_order
+from reknit.sim.checkers.recovery import check_recovery
 from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.shares import check_shares
 from reknit.sim.checkers.tables import check_tables
@@ -40,9 +37,9 @@ from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
-from reknit.sim.plans import FOCI, Focus, Plan, draw
+from reknit.sim.plans import FOCI, Focus, Plan, broker_options, draw
 from reknit.sim.workload import World
-from reknit.trace.records import Record
+from reknit.trace.records import Kind, Record
 
 __all__ = ["FOCI", "Focus", "Outcome", "Plan", "draw", "judge", "run", "run_seed"]
 
@@ -51,6 +48,9 @@ LIVENESS_S_MAX = 120.0
 
 STEPS_MAX = 60_000
 """Inputs that all brokers of one schedule handle together; a sound one needs some thousand, with many newcomers 30."""
+
+GOSSIP_STEPS_MAX = 600_000
+"""The same where brokers gossip: a push goes on for as long as there is something to offer."""
 
 TAKE_S_MAX = 0.3
 """Where sessions move, how long an event waits in one for its client at most."""
@@ -83,13 +83,14 @@ class _Run:
         self.rng = random.Random(f"{plan.seed}/run")
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
-        self.cluster = Cluster(edges, _broker_options(plan), plan.network, str(plan.seed))
+        self.cluster = Cluster(edges, broker_options(plan, LIVENESS_S_MAX), plan.network, str(plan.seed))
+        self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
         self.cluster.clients.ousted = self._ousted
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains or plan.hops_per_s else None
-        self.cluster.steps_max = STEPS_MAX
+        self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.crowd = random.Random(f"{plan.seed}/groups")
         self.walker = random.Random(f"{plan.seed}/walker")
@@ -134,6 +135,7 @@ class _Run:
         still = faults == FaultOptions() and not (churn_per_s or links_per_s or swaps_per_s or replaces_per_s)
         span = 1.0 if still else self.plan.round_s
         self.quiet = False
+        self.cluster.network.loss = self.plan.network.loss
         for name in [name for name, node in self.cluster.nodes.items() if node.lost and not still]:
             self.cluster.kernel.after(self.rng.uniform(0, span), self._find_again, name)
         hand = Faults(self.cluster, faults, self.rng, self.faults)
@@ -155,6 +157,17 @@ class _Run:
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
         self.quiet = True
         hand.heal()
+        if self.plan.recovery != "none":
+            self.cluster.network.loss = 0.0
+            self._tell_what_is_kept()
+
+    def _tell_what_is_kept(self) -> None:
+        """Write into the trace what is in the caches of the brokers that live."""
+        now = self.cluster.kernel.now
+        for name, node in self.cluster.nodes.items():
+            if node.broker is not None and node.broker.recovery is not None:
+                kept = node.broker.recovery.cache
+                self.cluster.records += [Record(now, name, Kind.KEPT, event=event) for event in kept]
 
     def _spread(self, count: float, span: float, deed: Callable[[], None]) -> None:
         for _ in range(int(count)):
@@ -377,25 +390,11 @@ class _Run:
             self.cluster.start(victim)
 
 
-def _broker_options(plan: Plan) -> BrokerOptions:
-    return BrokerOptions(
-        routing=plan.routing,
-        covering=plan.covering,
-        observe=True,
-        durable=plan.lasting,
-        founded=plan.founded,
-        gate_s_max=10 * LIVENESS_S_MAX,  # no event may be routed without the tables of all neighbours
-        links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
-        overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
-        repair=RepairOptions(lost_s=plan.lost_s),
-        homes=HomeOptions(unique=plan.hops_per_s > 0),
-    )
-
-
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
+    lossy = plan.recovery != "none"
     return [
-        *check_delivery(records, tally, lasting=plan.lasting),
-        *check_order(records),
+        *(check_recovery(records, tally) if lossy else check_delivery(records, tally, lasting=plan.lasting)),
+        *(() if lossy else check_order(records)),
         *check_tree(records),
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),

@@ -13,7 +13,7 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["DRAINED", "NOBODY_LEFT", "SWAP_WITHOUT", "Kind", "Record"]
+__all__ = ["DRAINED", "NOBODY_LEFT", "NO_CONNECTION", "SWAP_WITHOUT", "Kind", "Record"]
 
 DRAINED = "drain: end at the leaver"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
@@ -22,6 +22,10 @@ SWAP_WITHOUT = "swap: without"
 
 NOBODY_LEFT = "no member of the group is left"
 """The detail of a ``dropped``: the event was for a group that has no member any more."""
+
+
+NO_CONNECTION = "no connection, and events do not wait for one"
+"""The detail of a ``dropped``, on a link on which events may be lost."""
 
 
 class Kind(StrEnum):
@@ -47,6 +51,10 @@ class Kind(StrEnum):
     PASSED_ON = "passed_on"  # peer, event; detail = source and number of the event it was made of, and the group
     TAKEN = "taken"  # client, event: written by the simulator: it has left the session, and the client has it
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
+    GAP = "gap"  # pattern, size = how many; detail = source, first and last number: events that have not come
+    RECOVERED = "recovered"  # event, peer: it has come back, from that broker, and is delivered to those who want it
+    GIVEN_UP = "given_up"  # pattern; detail = source and number: an event of a gap that is not asked for any more
+    KEPT = "kept"  # event: written by the simulator: it is in the cache of this node when all faults are healed
     SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here
     CALM = "calm"  # written by the shell: nothing is in flight and every table is final
     LINK_ADDED = "link_added"  # peer: the overlay has this link from now on

@@ -6,11 +6,24 @@ either decode to a frame, or raise ``BadFrame``; nothing else.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from reknit.model.event import INTEGER_MAX, Event, Sharing, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
+from reknit.wire._checks import (
+    NAME_CHARS_MAX,
+    ROUTE_BROKERS_MAX,
+    RUNS_MAX,
+    BadFrame,
+    check_asker,
+    check_digest,
+    check_gossip,
+    check_marks,
+    check_names,
+)
 from reknit.wire.messages import (
     Abort,
     Apart,
@@ -23,6 +36,7 @@ from reknit.wire.messages import (
     Ctrl,
     Data,
     Digests,
+    Direct,
     Done,
     Draining,
     Events,
@@ -32,6 +46,7 @@ from reknit.wire.messages import (
     Held,
     Hello,
     Inquire,
+    Keeps,
     Known,
     Leave,
     Line,
@@ -39,8 +54,11 @@ from reknit.wire.messages import (
     Lock,
     LockAck,
     LockNack,
+    Loose,
     Mark,
     Message,
+    Misses,
+    MissesOf,
     Moving,
     Offer,
     Open,
@@ -50,10 +68,12 @@ from reknit.wire.messages import (
     Rec,
     Refuse,
     Release,
+    Repair,
     Rest,
     Seated,
     Seek,
     Side,
+    Silent,
     Snapshot,
     Sought,
     Steered,
@@ -63,6 +83,7 @@ from reknit.wire.messages import (
     Told,
     Unlock,
     Unsub,
+    Wants,
     Welcome,
     Withdraw,
 )
@@ -70,17 +91,21 @@ from reknit.wire.messages import (
 __all__ = [
     "AROUND_MAX",
     "CLIENT_CHARS_MAX",
+    "DATAGRAM_BYTES_MAX",
     "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
     "GREETING_BYTES_MAX",
     "NAME_CHARS_MAX",
     "PATH_BROKERS_MAX",
+    "ROUTE_BROKERS_MAX",
+    "RUNS_MAX",
     "SHARES_MAX",
     "STATE_PART_BYTES_MAX",
     "TEXT_CHARS_MAX",
     "VERSION",
     "BadFrame",
     "decode",
+    "decode_direct",
     "decode_event",
     "encode",
     "encode_event",
@@ -93,9 +118,6 @@ FRAME_BYTES_MAX = 16 * 1024 * 1024
 
 GREETING_BYTES_MAX = 64 * 1024
 """The same before the other end has said who it is."""
-
-NAME_CHARS_MAX = 256
-"""A broker's name, or its address. What is passed on must fit into a frame wherever it goes: hence these bounds."""
 
 PATH_BROKERS_MAX = 10_000
 """Brokers on the way of a search."""
@@ -123,13 +145,13 @@ CLIENT_CHARS_MAX = 65_535
 STATE_PART_BYTES_MAX = 1024 * 1024
 """One part of a session's state."""
 
-
-class BadFrame(ValueError):
-    """The other broker's fault: bytes that are no frame."""
+DATAGRAM_BYTES_MAX = 60_000
+"""What goes past the tree; UDP has room for little more."""
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+_direct_decoder: msgspec.msgpack.Decoder[Direct] = msgspec.msgpack.Decoder(Direct)
 _event_decoder: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
 
 encode = _encoder.encode
@@ -143,17 +165,35 @@ def decode(data: bytes) -> Frame:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
     try:
-        if isinstance(frame, Data):
+        if isinstance(frame, Data | Loose):
             for message in frame.messages:
                 _check(message)
         elif isinstance(frame, Hello):
-            _check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
+            check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
         elif isinstance(frame, Refuse | Farewell):
             _check_text(frame.reason)
             _check_some_names(frame.left if isinstance(frame, Refuse) else [])
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
+
+
+def decode_direct(data: bytes) -> Direct:
+    """What has come past the tree, from whomever."""
+    if len(data) > DATAGRAM_BYTES_MAX:
+        raise BadFrame(f"a datagram of {len(data)} bytes, over the {DATAGRAM_BYTES_MAX} that are allowed")
+    try:
+        message = _direct_decoder.decode(data)
+        if isinstance(message, MissesOf):
+            check_gossip(message)
+        elif isinstance(message, Wants):
+            check_asker(message.asker)
+            check_digest(message.signature, message.age_s, message.lost)
+        else:
+            _check_repair(message)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise BadFrame(str(error)) from None
+    return message
 
 
 def encode_event(event: Event) -> bytes:
@@ -179,33 +219,34 @@ def _check(message: Message) -> None:
         case Sub(patterns=patterns) | Unsub(patterns=patterns):
             _check_patterns(patterns)
         case Known(origin=origin, added=added, removed=removed):
-            _check_names(origin)
+            check_names(origin)
             _check_patterns(added)
             _check_patterns(removed)
         case Snapshot(entries=entries):
             for origin, patterns in entries:
-                _check_names(origin)
+                check_names(origin)
                 _check_patterns(patterns)
         case Seek(wave=wave, target=target, path=path):
-            _check_names(wave[0], target)
+            check_names(wave[0], target)
             _check_path(path)
         case Sought(wave=wave, path=path, busy=busy):
-            _check_names(wave[0])
+            check_names(wave[0])
             _check_path(path)
             _check_text(busy)
         case Leave(holders=holders):
             _check_some_names(holders)
         case Release(wave=wave):
-            _check_names(wave[0])
+            check_names(wave[0])
         case Lines(lines=lines):
             for line in lines:
                 _check_line(line)
         case Digests(digests=digests):
             if len(digests) > DIGESTS_MAX or any(not 0 <= each < 1 << 64 for each in digests):
                 raise BadFrame(f"{len(digests)} digests of a book")
+        case Silent() | Keeps() | Misses() | MissesOf():
+            check_gossip(message)
         case Draining() | Welcome() | Offer() | Opened() | Rest() | Taken() | Told() | Withdraw():
             _check_moving(message)
-
         case Steered(stamp=stamp, events=events):
             if len(stamp) not in STAMP_LENGTHS:
                 raise BadFrame(f"a stamp of {len(stamp)} numbers")
@@ -219,21 +260,21 @@ def _check_step(message: Message) -> None:
     """The steps of a swap."""
     match message:
         case Lock(id=id, middle=middle, goal=goal, address=address):
-            _check_names(id[0], middle, goal, address)
+            check_names(id[0], middle, goal, address)
         case LockNack(id=id, reason=reason):
-            _check_names(id[0])
+            check_names(id[0])
             _check_text(reason)
         case Side(id=id, entries=entries):
-            _check_names(id[0])
+            check_names(id[0])
             for origin, patterns in entries:
-                _check_names(origin)
+                check_names(origin)
                 _check_patterns(patterns)
         case LockAck(id=id) | Unlock(id=id) | Swap(id=id) | Open(id=id) | Close(id=id) | Seated(id=id) | Ask(id=id):
-            _check_names(id[0])
+            check_names(id[0])
         case Inquire(id=id, of=of, to=to):
-            _check_names(id[0], of, to)
+            check_names(id[0], of, to)
         case Mark(id=id, to=to):
-            _check_names(id[0], to)
+            check_names(id[0], to)
         case _:
             _check_change_message(message)
 
@@ -243,12 +284,12 @@ def _check_change_message(message: Message) -> None:
     match message:
         case Prepare(change=change, address=address):
             _check_change(change)
-            _check_names(address)
+            check_names(address)
         case Prepared(id=id_, error=error):
-            _check_names(id_)
+            check_names(id_)
             _check_text(error)
         case Abort(id=id_) | Ctrl(id=id_) | AskHeld(id=id_) | Done(id=id_):
-            _check_names(id_)
+            check_names(id_)
         case Commit(change=change) | Flush(change=change):
             _check_change(change)
         case Rec(change=change, add=add, delete=delete, digest=digest):
@@ -258,18 +299,18 @@ def _check_change_message(message: Message) -> None:
             if len(digest) > DIGEST_BYTES_MAX:
                 raise BadFrame(f"a digest of {len(digest)} bytes, over the {DIGEST_BYTES_MAX} that are allowed")
         case Held(id=id_, patterns=patterns):
-            _check_names(id_)
+            check_names(id_)
             _check_patterns(patterns)
         case Apart(lost=lost):
-            _check_names(lost)
+            check_names(lost)
         case Around(neighbours=neighbours):
             _check_some_names([name for name, _ in neighbours])
-            _check_names(*(address for _, address in neighbours))
+            check_names(*(address for _, address in neighbours))
 
 
 def _check_change(change: Change) -> None:
     """A path that makes sense: at least three brokers, each once, and the new link within."""
-    _check_names(change.id, change.strategy)
+    check_names(change.id, change.strategy)
     _check_path(change.path)
     if len(change.path) < 3 or len(set(change.path)) < len(change.path):
         raise BadFrame(f"a path over {len(change.path)} brokers on which links cannot be replaced")
@@ -278,7 +319,7 @@ def _check_change(change: Change) -> None:
 
 
 def _check_line(line: Line) -> None:
-    _check_names(line.kind, line.source)
+    check_names(line.kind, line.source)
     if len(line.name) > CLIENT_CHARS_MAX or not 0 < line.time_ms <= INTEGER_MAX:
         raise BadFrame(f"a line under a name of {len(line.name)} characters, of time {line.time_ms}")
 
@@ -286,15 +327,15 @@ def _check_line(line: Line) -> None:
 def _check_moving(message: Moving) -> None:
     if isinstance(message, Welcome):
         _check_text(message.refused)
-        _check_names(message.door)
+        check_names(message.door)
         return
     if isinstance(message, Draining):
-        _check_names(*message.seen)
+        check_names(*message.seen)
         return
     if len(message.client) > CLIENT_CHARS_MAX:
         raise BadFrame(f"a client's name of {len(message.client)} characters")
     if isinstance(message, Offer):
-        _check_names(*message.seen)
+        check_names(*message.seen)
         _check_patterns(message.patterns)
         _check_patterns([pattern for _, pattern in message.shares])
         if any(len(group) > CLIENT_CHARS_MAX for group, _ in message.shares):
@@ -303,6 +344,14 @@ def _check_moving(message: Moving) -> None:
         _check_text(message.refused)
     elif isinstance(message, Rest) and len(message.state) > STATE_PART_BYTES_MAX:
         raise BadFrame(f"a part of {len(message.state)} bytes, over the {STATE_PART_BYTES_MAX} that are allowed")
+
+
+def _check_repair(repair: Repair) -> None:
+    check_names(repair.sender)
+    if len(repair.ages_s) != len(repair.events) or not all(0 <= age < math.inf for age in repair.ages_s):
+        raise BadFrame(f"{len(repair.ages_s)} ages of {len(repair.events)} events")
+    for event in repair.events:
+        _check_event(event)
 
 
 def _check_event(event: Event) -> None:
@@ -319,6 +368,8 @@ def _check_event(event: Event) -> None:
     for values in (event.attributes, event.derived):
         if values:
             check_attributes(values)
+    if event.marks is not None:
+        check_marks(event.marks)
     if event.envelope is not None and event.envelope.response_topic:
         check_topic(event.envelope.response_topic)
     if event.sharing is not None:
@@ -329,7 +380,7 @@ def _check_sharing(sharing: Sharing) -> None:
     if len(sharing.choices) > SHARES_MAX or (sharing.alone and len(sharing.choices) != 1):
         raise BadFrame(f"an event for {len(sharing.choices)} groups")
     _check_path(list(sharing.tried))
-    _check_names(sharing.of[0], *(share.broker for share in sharing.choices))
+    check_names(sharing.of[0], *(share.broker for share in sharing.choices))
     for share in sharing.choices:
         if max(len(share.group), len(share.topic), len(share.selector)) > CLIENT_CHARS_MAX:
             raise BadFrame("a group's name or pattern that is too long")
@@ -340,22 +391,16 @@ def _check_patterns(patterns: list[Pattern]) -> None:
         pattern.check()
 
 
-def _check_names(*names: str) -> None:
-    for name in names:
-        if len(name) > NAME_CHARS_MAX:
-            raise BadFrame(f"a name of {len(name)} characters, over the {NAME_CHARS_MAX} that are allowed")
-
-
 def _check_some_names(names: list[str]) -> None:
     if len(names) > AROUND_MAX:
         raise BadFrame(f"{len(names)} brokers at once, over the {AROUND_MAX} that are allowed")
-    _check_names(*names)
+    check_names(*names)
 
 
 def _check_path(path: list[str]) -> None:
     if len(path) > PATH_BROKERS_MAX:
         raise BadFrame(f"a path over {len(path)} brokers, more than the {PATH_BROKERS_MAX} that are allowed")
-    _check_names(*path)
+    check_names(*path)
 
 
 def _check_text(text: str) -> None:

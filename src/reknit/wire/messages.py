@@ -14,8 +14,23 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._book import Digests, Line, Lines
+from reknit.wire._changes import (
+    Abort,
+    AskHeld,
+    Change,
+    ChangeMessage,
+    Commit,
+    Ctrl,
+    Done,
+    Flush,
+    Held,
+    Prepare,
+    Prepared,
+    Rec,
+)
 from reknit.wire._ending import Farewell, Refuse
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._recovery import Asker, Direct, Gossip, Keeps, Manner, Misses, MissesOf, Range, Repair, Silent, Wants
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
 
@@ -27,6 +42,7 @@ __all__ = [
     "Around",
     "Ask",
     "AskHeld",
+    "Asker",
     "Change",
     "ChangeMessage",
     "Close",
@@ -34,6 +50,7 @@ __all__ = [
     "Ctrl",
     "Data",
     "Digests",
+    "Direct",
     "Done",
     "Draining",
     "Entry",
@@ -41,9 +58,11 @@ __all__ = [
     "Farewell",
     "Flush",
     "Frame",
+    "Gossip",
     "Held",
     "Hello",
     "Inquire",
+    "Keeps",
     "Known",
     "Leave",
     "Line",
@@ -51,8 +70,12 @@ __all__ = [
     "Lock",
     "LockAck",
     "LockNack",
+    "Loose",
+    "Manner",
     "Mark",
     "Message",
+    "Misses",
+    "MissesOf",
     "Mode",
     "Moving",
     "Offer",
@@ -60,9 +83,11 @@ __all__ = [
     "Opened",
     "Prepare",
     "Prepared",
+    "Range",
     "Rec",
     "Refuse",
     "Release",
+    "Repair",
     "RepairMessage",
     "Resent",
     "Rest",
@@ -70,6 +95,7 @@ __all__ = [
     "Seated",
     "Seek",
     "Side",
+    "Silent",
     "Snapshot",
     "Sought",
     "Steered",
@@ -80,6 +106,7 @@ __all__ = [
     "Told",
     "Unlock",
     "Unsub",
+    "Wants",
     "Wave",
     "Welcome",
     "Withdraw",
@@ -263,102 +290,6 @@ class Resent(msgspec.Struct, array_like=True, tag=40, frozen=True, gc=False):
     """To a broker without memory: what was kept for it has been sent again, and stands before this."""
 
 
-# --- messages: a link is replaced
-
-
-class Change(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A link is replaced: the one between the ends of ``path`` goes, the one behind ``near`` comes.
-
-    ``path``: all brokers from the first end of the old link to its second, by way of the new link, which leads from
-    ``path[near]`` to the next. ``strategy``: how routes follow.
-    """
-
-    id: str
-    strategy: str
-    path: list[str]
-    near: int
-
-
-class Prepare(msgspec.Struct, array_like=True, tag=20, frozen=True, gc=False):
-    """Walks the path: is it as said, and is everybody free? Who agrees is locked. ``address``: of the link's far end.
-
-    ``vanished``: the old link is gone already.
-    """
-
-    change: Change
-    address: str
-    vanished: bool
-
-
-class Prepared(msgspec.Struct, array_like=True, tag=21, frozen=True, gc=False):
-    """Walks back: all agree; or why not. ``retry``: only for now."""
-
-    id: str
-    error: str
-    retry: bool
-
-
-class Abort(msgspec.Struct, array_like=True, tag=22, frozen=True, gc=False):
-    """Walks the path: the change will not be."""
-
-    id: str
-
-
-class Commit(msgspec.Struct, array_like=True, tag=23, frozen=True, gc=False):
-    """Walks to the new link, where routes follow by plain subscriptions: the old link is gone, use the new one."""
-
-    change: Change
-
-
-class Rec(msgspec.Struct, array_like=True, tag=24, frozen=True, gc=False):
-    """The paper's RECMSG, in parts of bounded size; what it asks for is done with the last one.
-
-    ``add``: what is now wanted from behind the receiver; ``delete``: what the sender does not want any more.
-    ``digest``: stands for ``add`` where the receiver can know it.
-    """
-
-    change: Change
-    add: list[Pattern]
-    delete: list[Pattern]
-    digest: bytes
-    last: bool
-
-
-class Ctrl(msgspec.Struct, array_like=True, tag=25, frozen=True, gc=False):
-    """The paper's CTRLMSG: the ``Rec`` of this change has been handled."""
-
-    id: str
-
-
-class Flush(msgspec.Struct, array_like=True, tag=26, frozen=True, gc=False):
-    """The paper's FLUSHMSG: what this change takes down behind the sender has been said, before this."""
-
-    change: Change
-
-
-class AskHeld(msgspec.Struct, array_like=True, tag=27, frozen=True, gc=False):
-    """The digest does not fit: what do you take me to want?"""
-
-    id: str
-
-
-class Held(msgspec.Struct, array_like=True, tag=28, frozen=True, gc=False):
-    """The answer, in parts: what the sender takes the receiver to want."""
-
-    id: str
-    patterns: list[Pattern]
-    last: bool
-
-
-class Done(msgspec.Struct, array_like=True, tag=29, frozen=True, gc=False):
-    """Walks both ways from the new link's far end: the change is over, and its locks are void."""
-
-    id: str
-
-
-ChangeMessage: TypeAlias = Prepare | Prepared | Abort | Commit | Rec | Ctrl | Flush | AskHeld | Held | Done
-
-
 Message: TypeAlias = (
     Events
     | Sub
@@ -387,9 +318,26 @@ Message: TypeAlias = (
     | Lines
     | Digests
     | RepairMessage
+    | Gossip
 )
 
-LASTING = (Events, Steered, Lock, LockAck, LockNack, Unlock, Side, Swap, Open, Close, Seated, Ask, Inquire, Mark)
+LASTING = (
+    Events,
+    Steered,
+    Lock,
+    LockAck,
+    LockNack,
+    Unlock,
+    Side,
+    Swap,
+    Open,
+    Close,
+    Seated,
+    Ask,
+    Inquire,
+    Mark,
+    Silent,
+)
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
 
@@ -439,4 +387,11 @@ class Ack(msgspec.Struct, array_like=True, tag=2, frozen=True, gc=False):
     beyond: list[int] = []
 
 
-Frame: TypeAlias = Hello | Data | Ack | Refuse | Farewell
+class Loose(msgspec.Struct, array_like=True, tag=5, frozen=True, gc=False):
+    """Messages without a number: sent once, acknowledged by nobody, and lost if the datagram is."""
+
+    session: int
+    messages: list[Message]
+
+
+Frame: TypeAlias = Hello | Data | Ack | Refuse | Farewell | Loose

@@ -9,6 +9,7 @@ Owns: the count, and who hears when it is down to nothing. Must not know: what t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reknit.core.io import Drop
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from reknit.core.links.link import Link
     from reknit.core.turn import Turn
     from reknit.model.event import Event
+    from reknit.wire.messages import Message
 
-__all__ = ["Custody", "settle"]
+__all__ = ["Arrival", "Custody", "settle"]
 
 
 class Custody:
@@ -33,6 +35,15 @@ class Custody:
         self.events = events
         self.kept: bool | None = None  # the shell keeps its events: False before they are routed, then True
         self.pending = 1  # the turn that handles the input holds it too
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The messages of one frame, in their order, and the custody that they put on us."""
+
+    peer: str
+    messages: list[Message]
+    custody: Custody
 
 
 def settle(custody: Custody, turn: Turn) -> None:

@@ -20,31 +20,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reknit.core.io import Close, Send
-from reknit.core.links.custody import Custody, settle
+from reknit.core.links.custody import Arrival, Custody, settle
 from reknit.core.links.options import LinkOptions
-from reknit.core.links.outgoing import Outgoing, Whereabouts, owed_events
+from reknit.core.links.outgoing import EVENT_BYTES_MAX, Outgoing, Whereabouts, owed_events
 from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
-from reknit.wire.codec import FRAME_BYTES_MAX, encode
-from reknit.wire.messages import LASTING, Ack, Data, Events, Farewell, Hello, Message, Steered
+from reknit.wire.codec import encode
+from reknit.wire.messages import LASTING, Ack, Data, Events, Farewell, Hello, Loose, Message, Steered
 
 __all__ = ["Arrival", "Link"]
-
-EVENT_BYTES_MAX = FRAME_BYTES_MAX // 2
-"""A larger event goes to no neighbour: a frame that the far end does not take would be sent again for ever."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """The messages of one frame, in their order, and the custody that they put on us."""
-
-    peer: str
-    messages: list[Message]
-    custody: Custody
 
 
 class Link:
@@ -178,6 +165,10 @@ class Link:
         self._fresh_events = None
         self._fresh_size += size
 
+    def send_loosely(self, message: Message) -> None:
+        """Gossip: it may be lost where events may be."""
+        self.send(message)
+
     def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
         """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""
         self._append(steered, size)
@@ -207,16 +198,16 @@ class Link:
     def takes(self, event: Event, size: int, waiting: int = 0) -> bool:
         """Is there room for it, with so many bytes ``waiting`` to be sent besides? If not, it is dropped."""
         if self._outbox_bytes + self._fresh_size + waiting + size > self.options.outbox_bytes_max:
-            return self._drop(event, "outbox full")
+            return self.drop(event, "outbox full")
         if size > EVENT_BYTES_MAX:
-            return self._drop(event, "too large for a frame")
+            return self.drop(event, "too large for a frame")
         return True
 
     def _hold(self, custody: Custody) -> None:
         self._fresh_custodies.append(custody)
         custody.pending += 1
 
-    def _drop(self, event: Event, why: str) -> bool:
+    def drop(self, event: Event, why: str) -> bool:
         self.dropped += 1
         self.turn.see(Kind.DROPPED, peer=self.peer, event=event, detail=why)
         return False
@@ -315,9 +306,14 @@ class Link:
             if not self._outbox:
                 self._whereabouts = None
 
-    def take_data(self, data: Data) -> Iterator[Arrival]:
-        """The frames that are next in line now, in their order."""
+    def take_data(self, data: Data | Loose) -> Iterator[Arrival]:
+        """The frames that are next in line now, in their order; of what has no number, nobody waits for a word."""
+        if isinstance(data, Data):
+            self.take_ack(data)
         if data.session != self.session:
+            return
+        if isinstance(data, Loose):
+            yield Arrival(self.peer, data.messages, Custody(None, 0, []))
             return
         self._want_ack()
         if data.seq > self.received + 1:

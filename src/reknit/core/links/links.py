@@ -20,11 +20,12 @@ from typing import TypeAlias
 from reknit.core.io import Close, Dial, Send
 from reknit.core.links.former import Former
 from reknit.core.links.link import Arrival, Link
+from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, BadFrame, decode, encode
-from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Refuse, Wave
+from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Loose, Refuse, Wave
 
 __all__ = ["Adopted", "Answered", "LinkEvent", "Links", "Renewed", "Stranger", "TurnedAway"]
 
@@ -122,7 +123,7 @@ class Links:
         ``quiet``: a link that belongs to no tree, not yet or not any more; the next life has it too. ``tentative``: it
         becomes one later (``activate``), and is not worth remembering before.
         """
-        link = self.of[peer] = Link(self.turn, peer, address, self.options)
+        link = self.of[peer] = make_link(self.turn, peer, address, self.options)
         self._held_by = ""
         self.former.meets(peer) if tentative else self.former.is_linked(peer)
         link.tentative = tentative
@@ -275,8 +276,7 @@ class Links:
 
     def _from_neighbour(self, conn: int, link: Link, frame: Frame) -> Iterator[LinkEvent]:
         match frame:
-            case Data():
-                link.take_ack(frame)
+            case Data() | Loose():
                 yield from link.take_data(frame)
             case Ack():
                 link.take_ack(frame)
@@ -309,7 +309,7 @@ class Links:
                 yield from self._caller_greets(conn, connection, frame)
             case Refuse():
                 yield from self._turned_away(conn, connection.peer, frame)
-            case Data() | Ack() if self.options.datagrams:
+            case Data() | Ack() | Loose() if self.options.datagrams:
                 pass  # it has overtaken the greeting, and will be sent again
             case Hello() if connection.wave is None and self.options.datagrams:
                 pass  # a repeated request to join, already before the overlay

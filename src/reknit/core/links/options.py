@@ -51,6 +51,12 @@ class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     window_frames: int = 64
     """On datagrams: frames sent again at once."""
 
+    loose: bool = False
+    """Events are sent once, in datagrams, and may be lost; ``recovery`` brings them back. All else is sent again."""
+
+    datagram_bytes: int = 1400
+    """So long a datagram gets with several small events; a longer event has one to itself."""
+
     outbox_bytes_max: int = 64 * 1024 * 1024
     """What may wait for a neighbour. Beyond it new events are dropped, and each drop is seen in the trace."""
 

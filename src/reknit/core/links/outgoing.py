@@ -10,9 +10,13 @@ from dataclasses import dataclass
 
 from reknit.core.links.custody import Custody
 from reknit.model.event import Event, EventId
+from reknit.wire.codec import FRAME_BYTES_MAX
 from reknit.wire.messages import Events, Message, Steered
 
-__all__ = ["Outgoing", "Whereabouts", "owed_events"]
+__all__ = ["EVENT_BYTES_MAX", "Outgoing", "Whereabouts", "owed_events"]
+
+EVENT_BYTES_MAX = FRAME_BYTES_MAX // 2
+"""A larger event goes to no neighbour: a frame that the far end does not take would be sent again for ever."""
 
 
 @dataclass(slots=True)

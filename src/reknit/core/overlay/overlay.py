@@ -309,13 +309,16 @@ class Overlay:
                 above.append(message)
                 continue
             if above:
-                yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
+                yield Arrived(peer, above, custody, (peer,), self._relays(peer, custody))
                 above = []
             if not self.swaps.stalls(peer, message, custody):
                 yield from self._on_own_message(peer, message, custody)
         if above:
-            yield Arrived(peer, above, custody, (peer,), self.swaps.relays(peer))
+            yield Arrived(peer, above, custody, (peer,), self._relays(peer, custody))
         yield from self._go_on()
+
+    def _relays(self, peer: str, custody: Custody) -> tuple[str, ...]:  # not for what was sent once, and doubled since
+        return self.swaps.relays(peer) if custody.link is not None else ()
 
     def _go_on(self) -> Iterator[OverlayEvent]:
         """With what need not wait any longer."""
@@ -337,7 +340,7 @@ class Overlay:
             skip = (peer, closing.goal)
         elif isinstance(message, Steered) and message.mode is Mode.FLOOD:
             skip = (peer, *self.swaps.flooded_by(peer, message.swap))
-        yield Arrived(peer, [Events(message.events)], custody, skip, self.swaps.relays(peer))
+        yield Arrived(peer, [Events(message.events)], custody, skip, self._relays(peer, custody))
 
     def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
         if isinstance(message, Leave) and message.holders:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from reknit.core.io import Match
+from reknit.core.routing.signatures import Signatures
 from reknit.model.event import Event
 from reknit.model.index import MatchingIndex
 from reknit.model.pattern import Pattern
@@ -47,10 +48,13 @@ class Route:
 
     neighbours: tuple[str, ...]
     matches: tuple[Match, ...]
+    signatures: tuple[int, ...] = ()
+    """Of the patterns for which neighbours want it, where the table has signatures."""
 
 
 class Table:
     def __init__(self) -> None:
+        self.signatures: Signatures | None = None  # set before anything is entered, where somebody needs them
         self._index = MatchingIndex()
         self._by_pattern: dict[Pattern, dict[Hop, None]] = {}
         self._by_hop: dict[Hop, dict[Pattern, None]] = {}
@@ -65,8 +69,12 @@ class Table:
         if hops is None:
             hops = self._by_pattern[pattern] = {}
             self._index.add(pattern)
+            if self.signatures is not None:
+                self.signatures.appear(pattern)
         elif hop in hops:
             return False
+        if self.signatures is not None and hop[0] == "client":
+            self.signatures.want(hop[1], pattern)
         hops[hop] = None
         self._by_hop.setdefault(hop, {})[pattern] = None
         self._routes.clear()
@@ -78,9 +86,13 @@ class Table:
         if hops is None or hop not in hops:
             return False
         del hops[hop]
+        if self.signatures is not None and hop[0] == "client":
+            self.signatures.want_no_more(hop[1], pattern)
         if not hops:
             del self._by_pattern[pattern]
             self._index.remove(pattern)
+            if self.signatures is not None:
+                self.signatures.vanish(pattern)
         patterns = self._by_hop[hop]
         del patterns[pattern]
         if not patterns:
@@ -102,6 +114,13 @@ class Table:
 
     def patterns(self) -> list[Pattern]:
         return list(self._by_pattern)
+
+    def brokers_for(self, pattern: Pattern) -> list[str]:
+        """The neighbours that want it."""
+        return [name for kind, name in self._by_pattern.get(pattern, ()) if kind == "broker"]
+
+    def clients_for(self, pattern: Pattern) -> list[str]:
+        return [name for kind, name in self._by_pattern.get(pattern, ()) if kind == "client"]
 
     def wanted_apart_from(self, hop: Hop, pattern: Pattern) -> bool:
         """Does anyone but ``hop`` want ``pattern``?"""
@@ -126,10 +145,22 @@ class Table:
     def _combine(self, patterns: Iterable[Pattern]) -> Route:
         neighbours: dict[str, None] = {}
         clients: dict[str, list[Pattern]] = {}
+        signed: tuple[int, ...] = ()
+        if self.signatures is not None:
+            patterns = tuple(patterns)
+            signed = self._signed(self.signatures, patterns)
         for pattern in patterns:
             for kind, name in self._by_pattern[pattern]:
                 if kind == "broker":
                     neighbours[name] = None
                 elif not name.startswith(GROUPS):
                     clients.setdefault(name, []).append(pattern)
-        return Route(tuple(neighbours), tuple((name, tuple(wanted)) for name, wanted in clients.items()))
+        matches = tuple((name, tuple(wanted)) for name, wanted in clients.items())
+        return Route(tuple(neighbours), matches, signed)
+
+    def _signed(self, signatures: Signatures, patterns: tuple[Pattern, ...]) -> tuple[int, ...]:
+        """In one order whatever the index gives, so that a run can be repeated."""
+        by_pattern = self._by_pattern
+        return tuple(
+            sorted(signatures.of[each] for each in patterns if any(hop[0] == "broker" for hop in by_pattern[each]))
+        )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import NOBODY_LEFT, Kind, Record
+from reknit.trace.records import NO_CONNECTION, NOBODY_LEFT, Kind, Record
 
 __all__ = ["check_bounds"]
 
-_NO_BOUND = ("copy", NOBODY_LEFT)
+_NO_BOUND = ("copy", NO_CONNECTION, NOBODY_LEFT)
 """Events that are dropped for other reasons; whether rightly so, other checkers know."""
 
 

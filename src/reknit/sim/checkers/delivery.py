@@ -30,7 +30,7 @@ from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
-__all__ = ["Tally", "check_delivery"]
+__all__ = ["Ledger", "Tally", "check_delivery"]
 
 _LOCKED = "swap: lock at the goal"
 _CONNECTED = "swap: connectAck at the goal"
@@ -77,7 +77,7 @@ class _Debt:
         return any(each in self.path or each in self.former for each in links)
 
 
-class _Ledger:
+class Ledger:
     def __init__(self, tally: Tally, lasting: bool) -> None:
         self.tally = tally
         self.lasting = lasting
@@ -277,8 +277,8 @@ class _Ledger:
         for (node, client), debts in self.owed.items():
             for debt in (debt for debt in debts.values() if not debt.excused):
                 self.tally.lost += 1
-                event, way = debt.event, f"over {len(debt.path)} links" if debt.path else "at its own broker"
-                yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
+                way = f"over {len(debt.path)} links" if debt.path else "at its own broker"
+                yield from self._lost(debt.event, f"never reached {client} at {node} {way}", time)
         self.owed.clear()
         self.swaps.clear()
         self.torn.clear()
@@ -287,6 +287,9 @@ class _Ledger:
         for session in self.sessions.values():
             for pattern in session.patterns:
                 session.patterns[pattern] = True
+
+    def _lost(self, event: Event, what: str, time: float) -> Iterator[Violation]:
+        yield Violation("delivery", time, f"{event.id} ({event.topic}) {what}")
 
 
 def _between(members: tuple[str, str, str]) -> list[Edge]:
@@ -297,6 +300,6 @@ def check_delivery(
     records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False
 ) -> Iterator[Violation]:
     """The trace must end with a calm record, or the last events are not judged. ``lasting``: brokers have stores."""
-    ledger = _Ledger(tally or Tally(), lasting)
+    ledger = Ledger(tally or Tally(), lasting)
     for record in records:
         yield from ledger.see(record)

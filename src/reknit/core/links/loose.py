@@ -1,0 +1,82 @@
+"""A link on which events may be lost: they are sent once, and nobody acknowledges them.
+
+On a link of datagrams the words by which brokers keep their tree and their tables are numbered, and sent again until
+they arrive. Events are not, if the link is told so: they go beside that stream, a few to a datagram, without custody,
+and nobody waits for them. Whoever misses one asks for it (``recovery``).
+
+Owns: what is sent once, and how it is put into datagrams. Must not know: what it says, or whether it arrives.
+"""
+
+from __future__ import annotations
+
+from reknit.core.io import Send
+from reknit.core.links.custody import Custody
+from reknit.core.links.link import Link
+from reknit.core.links.options import LinkOptions
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.trace.records import NO_CONNECTION
+from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
+from reknit.wire.messages import Events, Loose, Message
+
+__all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
+
+_EVENT_BYTES = 48  # what the wire needs beside an event's texts
+_NUMBER_BYTES = 19  # a pair of numbers
+
+
+def datagram_bytes_of(event: Event) -> int:
+    """About what the event takes in a datagram; not less."""
+    if event.attributes or event.derived or event.properties or event.envelope or not event.topic.isascii():
+        return len(encode(event))
+    size = _EVENT_BYTES + len(event.topic) + len(event.payload) + len(event.source) + len(event.content_type)
+    if event.marks is not None:
+        size += _NUMBER_BYTES * len(event.marks.numbers) + sum(len(name) + 2 for name in event.marks.route)
+        size += len(event.marks.address)
+    return size
+
+
+class LooseLink(Link):
+    def __init__(self, turn: Turn, peer: str, address: str, options: LinkOptions) -> None:
+        super().__init__(turn, peer, address, options)
+        self._datagrams: list[list[Message]] = []  # this turn's
+        self._events: list[Event] | None = None  # the open end of the last one
+        self._size = 0
+
+    def send_event(self, event: Event, custody: Custody) -> bool:
+        if not self.greeted:
+            return self.drop(event, NO_CONNECTION)
+        size = datagram_bytes_of(event)
+        if size > DATAGRAM_BYTES_MAX:
+            return self.drop(event, "too large for a datagram")
+        if self._events is None or self._size + size > self.options.datagram_bytes:
+            self._events = []
+            self._put(Events(self._events), size)
+        else:
+            self._size += size
+        self._events.append(event)
+        return True
+
+    def send_loosely(self, message: Message) -> None:
+        if self.greeted:
+            self._events = None
+            self._put(message, len(encode(message)))
+
+    def _put(self, message: Message, size: int) -> None:
+        if not self._datagrams or self._size + size > self.options.datagram_bytes:
+            self._datagrams.append([])
+            self._size = 0
+        self._datagrams[-1].append(message)
+        self._size += size
+
+    def flush(self) -> None:
+        super().flush()
+        datagrams, self._datagrams, self._events, self._size = self._datagrams, [], None, 0
+        if self.conn is not None and self.greeted:
+            for messages in datagrams:
+                self.turn.effects.append(Send(self.conn, encode(Loose(self.session, messages))))
+
+
+def make_link(turn: Turn, peer: str, address: str, options: LinkOptions) -> Link:
+    """Of the kind that the options ask for."""
+    return LooseLink(turn, peer, address, options) if options.loose else Link(turn, peer, address, options)

@@ -1,0 +1,1 @@
+"""What was lost comes back: numbers, gaps, caches and gossip."""

@@ -1,0 +1,44 @@
+"""What recovery has done so far, in numbers.
+
+Owns: the counts, by names that operators see. Must not know: who counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Figures"]
+
+
+@dataclass(slots=True)
+class Figures:
+    gaps: int = 0
+    """Runs of events that were found missing."""
+    lost: int = 0
+    """Events that were found missing; those that are only suspected do not count."""
+    recovered: int = 0
+    given_up: int = 0
+    """Of those found missing, what has not come in time, or had to make room."""
+    cut: int = 0
+    """Of those found missing, what was never asked for: beyond the bound of one gap."""
+    heartbeats: int = 0
+    """Messages that say the last numbers, sent or passed on."""
+    gossip: int = 0
+    """Other messages along the tree, sent or passed on."""
+    requests: int = 0
+    """Messages past the tree that ask for something."""
+    repairs: int = 0
+    """Datagrams with events."""
+    repaired: int = 0
+    """The events in them."""
+    # what was dropped
+    malformed: int = 0
+    """Datagrams that nobody can read."""
+    replayed: int = 0
+    """Messages of a round that was heard before."""
+    unasked: int = 0
+    """Answers to no question, and events that nobody here misses."""
+    unentitled: int = 0
+    """Questions about what nobody wants in the direction that they came from."""
+    unheard_of: int = 0
+    """Numbers that were asked for, or offered, beyond what one message may name."""

@@ -1,0 +1,241 @@
+"""What all algorithms of recovery share: whom to tell, what is missing, and how a question is answered.
+
+Owns: the cache, what is lost, and the bounds of a question and of an answer. Must not know: when a round begins, and
+whom it is for; that is what the algorithms differ in.
+
+Nothing that comes from elsewhere is believed. A digest names numbers, of which no more are looked at than one message
+may name; an answer is at most so many bytes, whatever was asked for; and a question about a pattern is answered only if
+that pattern is wanted in the direction from which the question has come.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from reknit.core.io import Missed, SendDirect
+from reknit.core.links.loose import datagram_bytes_of
+from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.cache import Cached, EventCache
+from reknit.core.recovery.figures import Figures
+from reknit.core.recovery.lost import Loss, LostBuffer, Triple
+from reknit.core.recovery.options import RecoveryOptions
+from reknit.core.recovery.ranges import count, numbers_of, to_ranges
+from reknit.core.recovery.rounds import Rounds
+from reknit.core.recovery.streams import Gap, Streams
+from reknit.core.routing.signatures import Signatures
+from reknit.core.routing.table import Table
+from reknit.core.turn import Turn
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind
+from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
+from reknit.wire.messages import Asker, Direct, Gossip, Range, Repair
+
+__all__ = ["Digest", "Talk"]
+
+Digest = list[tuple[str, list[Range]]]
+"""By source: numbers."""
+
+
+class Talk:
+    def __init__(
+        self,
+        turn: Turn,
+        overlay: Overlay,
+        table: Table,
+        signatures: Signatures,
+        cache: EventCache,
+        options: RecoveryOptions,
+        source: str,
+        address: str,
+        rng: random.Random,
+    ) -> None:
+        """``source``: of the events published here. ``address``: where datagrams reach this broker."""
+        self.turn = turn
+        self.overlay = overlay
+        self.table = table
+        self.signatures = signatures
+        self.cache = cache
+        self.options = options
+        self.source = source
+        self.address = address
+        self.rng = rng
+        self.figures = Figures()
+        self.rounds = Rounds(options.rounds_max, rng)
+        self.streams = Streams(options.streams_max, options.gap_max, options.first_max)
+        waits = (options.again_s, options.again_growth, options.again_s_max)
+        self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits)
+        self.routes: dict[str, tuple[tuple[str, ...], str]] = {}  # by source: the way back, and its address
+
+    # --- saying
+
+    def begin(self) -> Asker:
+        """A new round of our own."""
+        return Asker(self.turn.node, self.address, self.rounds.begin())
+
+    def neighbours(self) -> list[str]:
+        return self.overlay.neighbours()
+
+    def towards(self, signature: int, apart_from: str = "") -> list[str]:
+        """The neighbours that want a pattern."""
+        pattern = self.signatures.patterns.get(signature)
+        names = self.table.brokers_for(pattern) if pattern is not None else []
+        return [name for name in names if name != apart_from and self.overlay.link(name) is not None]
+
+    def some(self, names: list[str]) -> list[str]:
+        """As many of them as a message goes to."""
+        return names if len(names) <= self.options.fanout else self.rng.sample(names, self.options.fanout)
+
+    def tell(self, names: Iterable[str], message: Gossip) -> None:
+        for name in names:
+            if (link := self.overlay.link(name)) is not None:
+                link.send_loosely(message)
+                self.figures.gossip += 1
+
+    def send(self, to: Asker, message: Direct) -> None:
+        """Past the tree."""
+        self.turn.effects.append(SendDirect(to.name, to.address, encode(message)))
+
+    # --- asking
+
+    def missing(self, signature: int, numbers_max: int) -> Digest:
+        """What is to be asked for now of a pattern; it is being asked for from now on."""
+        found: Digest = []
+        for source, numbers in list(self.lost.of_pattern(signature, self.turn.now)):
+            chosen = sorted(numbers)[-numbers_max:]
+            numbers_max -= len(chosen)
+            found.append((source, to_ranges(chosen)))
+            self.ask(source, signature, chosen)
+            if numbers_max <= 0:
+                break
+        return found
+
+    def compare(self, signature: int, kept: Digest) -> Digest:
+        """Of what somebody has: what we miss, and is to be asked for now; it is being asked for from now on."""
+        left, now = self.options.digest_numbers_max, self.turn.now
+        found: Digest = []
+        for source, ranges in kept:
+            numbers = list(self._believed(ranges, left)) if source != self.source else []
+            left -= len(numbers)
+            if numbers:
+                self.announced(source, signature, numbers[0])
+            if chosen := [each for each in numbers if self.lost.is_due((source, signature, each), now)]:
+                found.append((source, to_ranges(chosen)))
+                self.ask(source, signature, chosen)
+        return found
+
+    # --- gaps
+
+    def arrived(self, source: str, signature: int, number: int, epoch: int) -> None:
+        """An event of a pattern that is wanted here has come."""
+        if (gap := self.streams.arrived(source, signature, number, epoch)) is not None:
+            self._lose(source, signature, gap)
+
+    def announced(self, source: str, signature: int, number: int) -> None:
+        """Somebody says that there was such an event, of a pattern that is wanted here."""
+        epoch = self.signatures.own.get(signature)
+        gap = None if epoch is None else self.streams.announced(source, signature, number, epoch)
+        if gap is not None:
+            self._lose(source, signature, gap)
+
+    def _lose(self, source: str, signature: int, gap: Gap) -> None:
+        new = [number for number in gap.numbers if (source, signature, number) not in self.lost]
+        if not gap.suspected and (new or gap.cut):
+            self.figures.gaps += 1
+            self.figures.lost += len(new) + gap.cut
+            self.figures.cut += gap.cut
+            first, pattern = gap.numbers[0] - gap.cut, self.signatures.patterns[signature]
+            numbers = f"{source} {first}-{gap.numbers[-1]}"
+            self.turn.see(Kind.GAP, pattern=pattern, size=len(gap.numbers) + gap.cut, detail=numbers)
+            self._tell(pattern, source, first, gap.numbers[-1], "missing")
+        self.given_up(self.lost.add(source, signature, gap.numbers, self.turn.now, gap.suspected))
+
+    def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
+        for (source, signature, number), loss in losses:
+            pattern = self.signatures.patterns.get(signature)
+            if not loss.suspected and pattern is not None:
+                self.figures.given_up += 1
+                self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
+                self._tell(pattern, source, number, number, "given up")
+
+    def found(self, triple: Triple) -> None:
+        """It has come, on whatever way."""
+        source, signature, number = triple
+        loss, pattern = self.lost.remove(triple), self.signatures.patterns.get(signature)
+        if loss is not None and not loss.suspected and pattern is not None:
+            self._tell(pattern, source, number, number, "recovered")
+
+    def _tell(self, pattern: Pattern, source: str, first: int, last: int, state: str) -> None:
+        """Those of our clients that it concerns."""
+        if clients := self.table.clients_for(pattern):
+            self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
+
+    def ask(self, source: str, signature: int, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.lost.ask((source, signature, number), self.turn.now)
+
+    # --- answering
+
+    def is_new(self, asker: Asker) -> bool:
+        """Whether this round has not been heard before, and is none of ours."""
+        if asker.name != self.turn.node and self.rounds.hear(asker.name, asker.round):
+            return True
+        self.figures.replayed += 1
+        return False
+
+    def is_entitled(self, signature: int, sender: str) -> bool:
+        """Whether the pattern is wanted where the question has come from: by that neighbour, or, past the tree, by any.
+
+        Whoever wants a pattern has told its neighbours, and they theirs; so whoever asks is behind one that wants it.
+        """
+        wanting = self.towards(signature)
+        if sender in wanting or (not sender and wanting):
+            return True
+        self.figures.unentitled += 1
+        return False
+
+    def take_out(self, signature: int, age_s: float, lost: Digest) -> tuple[list[Cached], Digest]:
+        """Of what somebody misses: the events that are here, and what is not."""
+        after, left = self.turn.now - age_s, self.options.digest_numbers_max
+        found: list[Cached] = []
+        missing: Digest = []
+        for source, ranges in lost:
+            numbers = list(self._believed(ranges, left))
+            left -= len(numbers)
+            absent = []
+            for number in numbers:
+                cached = self.cache.find(source, signature, number, after)
+                found.append(cached) if cached is not None else absent.append(number)
+            if absent:
+                missing.append((source, to_ranges(absent)))
+        return found, missing
+
+    def _believed(self, ranges: list[Range], numbers_max: int) -> Iterator[int]:
+        """The numbers that are looked at; the others are counted."""
+        self.figures.unheard_of += max(0, count(ranges) - max(0, numbers_max))
+        return numbers_of(ranges, max(0, numbers_max))
+
+    def answer(self, to: Asker, found: list[Cached]) -> None:
+        """Send these events, within bounds; what does not fit will be asked for again."""
+        left = self.options.answer_bytes_max
+        batch: list[Cached] = []
+        size = 0
+        datagram = self.overlay.links.options.datagram_bytes
+        for cached in {id(each): each for each in found}.values():
+            needs = datagram_bytes_of(cached.event)
+            if needs > min(left, DATAGRAM_BYTES_MAX):
+                continue
+            if batch and size + needs > datagram:
+                self._repair(to, batch)
+                batch, size = [], 0
+            batch.append(cached)
+            size += needs
+            left -= needs
+        if batch:
+            self._repair(to, batch)
+
+    def _repair(self, to: Asker, batch: list[Cached]) -> None:
+        ages = [max(0.0, self.turn.now - each.born) for each in batch]
+        self.send(to, Repair(self.turn.node, to.round, ages, [each.event for each in batch]))
+        self.figures.repairs += 1
+        self.figures.repaired += len(batch)

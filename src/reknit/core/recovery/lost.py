@@ -1,0 +1,152 @@
+"""The lost buffer: what is known to be missing, or suspected, and is asked for until it comes or is given up.
+
+An entry is the triple that stands for an event whose content nobody here knows: its source, the pattern that it was
+missed for, and its number there. It is asked for again and again, each time after a longer wait, and given up after a
+time; or when the buffer is full, the oldest first.
+
+Owns: the entries and when each is to be asked for. Must not know: whom to ask, or how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+__all__ = ["Loss", "LostBuffer", "Triple"]
+
+Triple = tuple[str, int, int]
+"""Source, signature of a pattern, number."""
+
+
+class Loss:
+    """``asked``: how often so far. ``due``: when it is to be asked for next."""
+
+    __slots__ = ("asked", "due", "since", "suspected")
+
+    def __init__(self, since: float, suspected: bool) -> None:
+        self.since = since
+        self.suspected = suspected
+        self.asked = 0
+        self.due = since
+
+
+class LostBuffer:
+    def __init__(self, losses_max: int, lost_s_max: float, wait_s: float, backoff: float, wait_s_max: float) -> None:
+        """``wait_s``: before an entry is asked for again; each time ``backoff`` times as long, up to ``wait_s_max``."""
+        self.losses_max = losses_max
+        self.lost_s_max = lost_s_max
+        self.wait_s = wait_s
+        self.backoff = backoff
+        self.wait_s_max = wait_s_max
+        self.overflowed = 0
+        self.entries: dict[Triple, Loss] = {}
+        """The oldest first; asked after every event, whether there is any."""
+        self._numbers: dict[int, dict[str, dict[int, Loss]]] = {}  # by signature and source
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, triple: Triple) -> bool:
+        return triple in self.entries
+
+    def add(
+        self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool
+    ) -> list[tuple[Triple, Loss]]:
+        """Those that had to make room."""
+        for number in numbers:
+            triple = (source, signature, number)
+            known = self.entries.get(triple)
+            if known is not None:
+                known.suspected = known.suspected and suspected
+                continue
+            loss = self.entries[triple] = Loss(now, suspected)
+            self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
+        gone = [each for each, _ in zip(self.entries.items(), range(len(self.entries) - self.losses_max), strict=False)]
+        for triple, _ in gone:
+            self.remove(triple)
+        self.overflowed += len(gone)
+        return gone
+
+    def remove(self, triple: Triple) -> Loss | None:
+        loss = self.entries.pop(triple, None)
+        if loss is not None:
+            source, signature, number = triple
+            sources = self._numbers[signature]
+            del sources[source][number]
+            if not sources[source]:
+                del sources[source]
+            if not sources:
+                del self._numbers[signature]
+        return loss
+
+    def forget(self, signature: int) -> None:
+        """Nobody here wants this pattern any more."""
+        for source, numbers in list(self._numbers.get(signature, {}).items()):
+            for number in list(numbers):
+                self.remove((source, signature, number))
+
+    def expired(self, now: float) -> list[tuple[Triple, Loss]]:
+        """Those that are given up now; they are gone from here."""
+        old = []
+        for triple, loss in self.entries.items():
+            if now < loss.since + self.lost_s_max:
+                break
+            old.append((triple, loss))
+        for triple, _ in old:
+            self.remove(triple)
+        return old
+
+    # --- asking
+
+    def signatures(self, now: float) -> list[int]:
+        """The patterns of which something is to be asked for now."""
+        return [each for each, sources in self._numbers.items() if any(_due(of, now) for of in sources.values())]
+
+    def sources(self, now: float) -> list[str]:
+        """The same of sources."""
+        found = {name: None for sources in self._numbers.values() for name, of in sources.items() if _due(of, now)}
+        return list(found)
+
+    def of_pattern(self, signature: int, now: float) -> Iterator[tuple[str, list[int]]]:
+        """By source: the numbers that are to be asked for now."""
+        for source, numbers in self._numbers.get(signature, {}).items():
+            if due := [number for number, loss in numbers.items() if loss.due <= now]:
+                yield source, due
+
+    def of_source(self, source: str, now: float) -> Iterator[tuple[int, list[int]]]:
+        """The same, by pattern."""
+        for signature, sources in self._numbers.items():
+            if due := [number for number, loss in sources.get(source, {}).items() if loss.due <= now]:
+                yield signature, due
+
+    def is_due(self, triple: Triple, now: float) -> bool:
+        loss = self.entries.get(triple)
+        return loss is not None and loss.due <= now
+
+    def stubborn(self, after_s: float, now: float) -> list[Triple]:
+        """Those that have been missing for so long, and are to be asked for now."""
+        return [triple for triple, loss in self.entries.items() if loss.since + after_s <= now and loss.due <= now]
+
+    def ask(self, triple: Triple, now: float) -> None:
+        """It is being asked for: not again before its wait is over."""
+        loss = self.entries.get(triple)
+        if loss is not None:
+            wait = min(self.wait_s * self.backoff**loss.asked, self.wait_s_max)
+            loss.due = now + wait
+            loss.asked += 1
+
+    def rest(self, triple: Triple, now: float) -> None:
+        """It is being asked for everywhere: not again before it has been missing for twice as long as now."""
+        loss = self.entries.get(triple)
+        if loss is not None:
+            loss.due = now + (now - loss.since)
+
+    def next_due(self) -> float | None:
+        return min((loss.due for loss in self.entries.values()), default=None)
+
+    def next_expiry(self) -> float | None:
+        oldest = next(iter(self.entries.values()), None)
+        return None if oldest is None else oldest.since + self.lost_s_max
+
+
+def _due(numbers: dict[int, Loss], now: float) -> bool:
+    return any(loss.due <= now for loss in numbers.values())

@@ -1,0 +1,99 @@
+"""Publisher-based pull (EPIDEMIC, 4.2, Figure 3, right).
+
+Events say by which brokers they have come. In a round a broker draws a source of which something is missing, and sends
+a question back along the way of its last event, reversed (erratum 7). The first on the way who has an event sends it,
+past the tree, and takes it off the list. A broker on the way that is no neighbour any more is left out; if none of
+those that are still ahead is one, the question goes to the publisher's broker itself, past the tree.
+
+Owns: a round of it, and the way of its question. Must not know: what is cached where.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.lost import Triple
+from reknit.core.recovery.ranges import to_ranges
+from reknit.core.recovery.strategy import Strategy
+from reknit.wire.messages import Asker, MissesOf, Range
+
+__all__ = ["PublisherPull", "receive_misses_of"]
+
+
+class PublisherPull(Strategy):
+    name: ClassVar[str] = "publisher-pull"
+    records_routes: ClassVar[bool] = True
+
+    def is_wanted(self) -> bool:
+        return len(self.talk.lost) > 0
+
+    def begin_round(self) -> None:
+        talk = self.talk
+        known = [each for each in talk.lost.sources(talk.turn.now) if each in talk.routes and self._is_for_us(each)]
+        count = min(len(known), talk.options.patterns_per_round)
+        for source in talk.rng.sample(known, count) if count else ():
+            self._ask(source)
+
+    def _is_for_us(self, source: str) -> bool:
+        return any(self.concerns(each) for each, _ in self.talk.lost.of_source(source, self.talk.turn.now))
+
+    def _ask(self, source: str) -> None:
+        """Along the way; past the tree for what has been asked for in vain, since each hop may lose the question."""
+        talk, (route, address) = self.talk, self.talk.routes[source]
+        left = talk.options.digest_numbers_max
+        near: list[tuple[int, float, list[Range]]] = []
+        far: list[tuple[int, float, list[Range]]] = []
+        for signature, numbers in list(talk.lost.of_source(source, talk.turn.now)):
+            if not self.concerns(signature) or left <= 0:
+                continue
+            chosen = sorted(numbers)[-left:]
+            left -= len(chosen)
+            stubborn = [each for each in chosen if self._is_stubborn((source, signature, each))] if address else []
+            for some, into in ((stubborn, far), ([each for each in chosen if each not in stubborn], near)):
+                if some:
+                    into.append((signature, talk.signatures.age_s(signature), to_ranges(some)))
+            talk.ask(source, signature, chosen)
+        if near:
+            _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address))
+        if far:
+            _ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address))
+
+    def _is_stubborn(self, triple: Triple) -> bool:
+        after = self.talk.options.direct_after
+        return bool(after) and self.talk.lost.entries[triple].asked >= after
+
+
+def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
+    """``sender``: empty if it came past the tree."""
+    if not talk.is_new(message.asker):
+        return
+    rest: list[tuple[int, float, list[Range]]] = []
+    found = []
+    for signature, age_s, ranges in message.lost[: talk.options.digest_numbers_max]:
+        if not talk.is_entitled(signature, sender):
+            continue
+        some, missing = talk.take_out(signature, age_s, [(message.source, ranges)])
+        found += some
+        rest += [(signature, age_s, left) for _, left in missing]
+    talk.answer(message.asker, found)
+    route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
+    if rest and route:
+        _pass_on(talk, MissesOf(message.asker, message.source, rest, route, message.address))
+
+
+def _pass_on(talk: Talk, message: MissesOf) -> None:
+    """To the next on the way that is a neighbour; else to the publisher's broker, past the tree."""
+    for place, name in enumerate(message.route):
+        if talk.overlay.link(name) is not None:
+            ahead = MissesOf(message.asker, message.source, message.lost, message.route[place:], message.address)
+            talk.tell([name], ahead)
+            return
+    if message.address and message.route:
+        _ask_the_publisher(talk, message)
+
+
+def _ask_the_publisher(talk: Talk, message: MissesOf) -> None:
+    to = Asker(message.route[-1], message.address, message.asker.round)
+    talk.send(to, MissesOf(message.asker, message.source, message.lost, message.route[-1:], message.address))
+    talk.figures.requests += 1

@@ -1,0 +1,46 @@
+"""Rounds of gossip: which are ours, and which have been heard.
+
+A round has a number that nobody can guess. Whoever answers must know it, so a stranger's datagram brings nothing in and
+gets nothing out; and each round of another broker is heard once, so a message that is sent again has no effect.
+
+Owns: the numbers. Must not know: what is asked.
+"""
+
+from __future__ import annotations
+
+import random
+
+__all__ = ["Rounds"]
+
+ROUND_BITS = 62
+
+
+class Rounds:
+    def __init__(self, rounds_max: int, rng: random.Random) -> None:
+        self.rounds_max = rounds_max
+        self.rng = rng
+        self._ours: dict[int, None] = {}
+        self._heard: dict[tuple[str, int], None] = {}
+
+    def begin(self) -> int:
+        number = self.rng.getrandbits(ROUND_BITS) + 1
+        self.expect(number)
+        return number
+
+    def expect(self, number: int) -> None:
+        """Answers may come under this number from now on."""
+        self._ours[number] = None
+        if len(self._ours) > self.rounds_max:
+            del self._ours[next(iter(self._ours))]
+
+    def is_ours(self, number: int) -> bool:
+        return number in self._ours
+
+    def hear(self, who: str, number: int) -> bool:
+        """False if this one has been heard before."""
+        if (who, number) in self._heard:
+            return False
+        self._heard[who, number] = None
+        if len(self._heard) > self.rounds_max:
+            del self._heard[next(iter(self._heard))]
+        return True

@@ -1,0 +1,69 @@
+"""Which patterns a source has fallen silent for: the last event of a burst is missed by nobody unless somebody says so.
+
+A gap shows when a later number comes. Behind the last event none does; so a source that has published nothing for a
+pattern for a while says which number was the last, and says it again after a longer while, for those whom the first
+word has not reached.
+
+Owns: when that is due. Must not know: numbers, or how they are said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["Silence"]
+
+WAIT_GROWTH = 4
+"""Each time the wait is so many times as long."""
+
+
+class Silence:
+    def __init__(self, wait_s: float, times: int) -> None:
+        """``times``: how often the last number is said; 0 for never."""
+        self.wait_s = wait_s
+        self.times = times
+        self._spoke: dict[int, float] = {}  # by signature: when the last event was; the oldest first
+        self._said: dict[int, tuple[float, int]] = {}  # when it is to be said again, and how often it was
+
+    def spoke(self, signatures: Iterable[int], now: float) -> None:
+        """There was an event for these patterns."""
+        if not self.times:
+            return
+        last = self._spoke
+        for signature in signatures:
+            if last.get(signature) != now:  # of all that one turn brings, the first
+                last.pop(signature, None)
+                last[signature] = now
+        if self._said:
+            for signature in signatures:
+                self._said.pop(signature, None)
+
+    def due(self, now: float) -> list[int]:
+        """The patterns of which the last number is to be said now.
+
+        If there is one, those that have been silent for half as long are said with it: one message instead of many.
+        """
+        found: list[int] = []
+        for signature, at in self._spoke.items():
+            if now < at + (self.wait_s / 2 if found else self.wait_s):
+                break
+            found.append(signature)
+        for signature in found:
+            del self._spoke[signature]
+            self._say_later(signature, 1, now)
+        again = [(signature, count) for signature, (at, count) in self._said.items() if now >= at]
+        for signature, count in again:
+            del self._said[signature]
+            self._say_later(signature, count + 1, now)
+        return found + [signature for signature, _ in again]
+
+    def deadline(self) -> float | None:
+        first = next(iter(self._spoke.values()), None)
+        times = [at for at, _ in self._said.values()]
+        if first is not None:
+            times.append(first + self.wait_s)
+        return min(times, default=None)
+
+    def _say_later(self, signature: int, count: int, now: float) -> None:
+        if count < self.times:
+            self._said[signature] = (now + self.wait_s * WAIT_GROWTH**count, count)

@@ -1,0 +1,99 @@
+"""Gaps: which numbers of a source have not come, though later ones have.
+
+A *stream* is what one source says for one pattern. Its highest number that has come is the *top*; whatever is between
+the old top and a number that comes now is missing. Numbers at or below the top are late or recovered, and never make a
+gap; nor do they lower the top. A stream belongs to one *epoch* of interest in its pattern: whoever wants a pattern
+again begins anew.
+
+At first contact there is no top. Earlier numbers are then no gap, but they may have been lost, too: the first events
+after a subscription are as likely to be lost as any. They are *suspected*, as many as a window has room for; whether
+they were meant for us, those who have them can tell by their age (see ``cache``).
+
+What a source only says that it has sent (a heartbeat, a digest) makes nobody's top rise: a lie would hide all that
+follows.
+
+Owns: the tops. Must not know: what becomes of what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Gap", "Streams"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """These numbers have not come; unless ``suspected``, it is certain that they should have."""
+
+    numbers: range
+    suspected: bool
+    cut: int = 0
+    """So many more are missing before them, beyond what one gap may hold."""
+
+
+class _Stream:
+    """``top`` may be raised by one by whoever has the next event of the same epoch: that is what nearly all do."""
+
+    __slots__ = ("epoch", "top")
+
+    def __init__(self, epoch: int, top: int) -> None:
+        self.epoch = epoch
+        self.top = top
+
+
+class Streams:
+    def __init__(self, streams_max: int, gap_max: int, first_max: int) -> None:
+        """``gap_max``: the newest numbers of a gap that count. ``first_max``: those suspected at first contact."""
+        self.streams_max = streams_max
+        self.gap_max = gap_max
+        self.first_max = first_max
+        self.forgotten = 0
+        self._of: dict[tuple[str, int], _Stream] = {}
+        self.find = self._of.get
+
+    def arrived(self, source: str, signature: int, number: int, epoch: int) -> Gap | None:
+        """An event has come, on whatever way."""
+        stream = self._of.get((source, signature))
+        if stream is None or stream.epoch != epoch:
+            self._begin(source, signature, number, epoch)
+            return self._first(number - 1)
+        top = stream.top
+        if number == top + 1:
+            stream.top = number
+            return None
+        if number <= top:
+            return None
+        stream.top = number
+        return self._gap(top, number - 1)
+
+    def announced(self, source: str, signature: int, number: int, epoch: int) -> Gap | None:
+        """Somebody says that there has been an event of this number."""
+        stream = self._of.get((source, signature))
+        if stream is None or stream.epoch != epoch:
+            return self._first(number)
+        return self._gap(stream.top, number) if number > stream.top else None
+
+    def has_passed(self, source: str, signature: int, number: int, epoch: int) -> bool:
+        """Whether this number is at or below the top: then it has come, or is known to be missing, or was given up."""
+        stream = self._of.get((source, signature))
+        return stream is not None and stream.epoch == epoch and number <= stream.top
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def _first(self, last: int) -> Gap | None:
+        if last < 1 or not self.first_max:
+            return None
+        return Gap(range(max(1, last - self.first_max + 1), last + 1), suspected=True)
+
+    def _gap(self, top: int, last: int) -> Gap:
+        first = max(top + 1, last - self.gap_max + 1)
+        return Gap(range(first, last + 1), suspected=False, cut=first - top - 1)
+
+    def _begin(self, source: str, signature: int, number: int, epoch: int) -> None:
+        self._of.pop((source, signature), None)
+        if len(self._of) >= self.streams_max:
+            del self._of[next(iter(self._of))]
+            self.forgotten += 1
+        self._of[source, signature] = _Stream(epoch, number)

@@ -1,0 +1,61 @@
+"""The patterns of a table by their signatures, and since when clients here want each.
+
+Gossip names a pattern by its signature. Interest has *epochs*: one begins when the first client comes to want a
+pattern, and ends with the last. What was published before does not concern whoever came later, so each client's wish
+has a time.
+
+Owns: these lists, kept up by the table. Must not know: who asks, or why.
+"""
+
+from __future__ import annotations
+
+from reknit.core.turn import Turn
+from reknit.model.pattern import Pattern
+
+__all__ = ["Signatures"]
+
+
+class Signatures:
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.patterns: dict[int, Pattern] = {}
+        """All that anybody wants."""
+        self.of: dict[Pattern, int] = {}
+        self.own: dict[int, int] = {}
+        """Those that clients here want, and the number of the epoch."""
+        self._since: dict[int, float] = {}  # by signature: when the epoch began
+        self._wishes: dict[tuple[str, Pattern], float] = {}  # by client
+        self._wanting: dict[int, int] = {}  # by signature: how many clients
+        self._epochs = 0
+
+    def appear(self, pattern: Pattern) -> None:
+        """Somebody wants it, and nobody did."""
+        signature = self.of[pattern] = pattern.signature()
+        self.patterns[signature] = pattern
+
+    def vanish(self, pattern: Pattern) -> None:
+        self.patterns.pop(self.of.pop(pattern), None)
+
+    def want(self, client: str, pattern: Pattern) -> None:
+        signature = self.of[pattern]
+        self._wishes[client, pattern] = self.turn.now
+        self._wanting[signature] = self._wanting.get(signature, 0) + 1
+        if self._wanting[signature] == 1:
+            self._epochs += 1
+            self.own[signature] = self._epochs
+            self._since[signature] = self.turn.now
+
+    def want_no_more(self, client: str, pattern: Pattern) -> None:
+        signature = self.of[pattern]
+        del self._wishes[client, pattern]
+        self._wanting[signature] -= 1
+        if not self._wanting[signature]:
+            del self._wanting[signature], self.own[signature], self._since[signature]
+
+    def age_s(self, signature: int) -> float:
+        """For how long clients here have wanted it; 0 if none does."""
+        since = self._since.get(signature)
+        return 0.0 if since is None else self.turn.now - since
+
+    def wanted_since(self, client: str, pattern: Pattern) -> float:
+        return self._wishes[client, pattern]

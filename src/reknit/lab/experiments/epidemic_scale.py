@@ -1,0 +1,43 @@
+"""EPIDEMIC, sections 2.2 and 5: gossip puts a constant load on each broker, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from reknit.lab.experiment import Experiment, Scale
+from reknit.lab.experiments._epidemic import PULLS, Curves, figure_of
+
+__all__ = ["EXPERIMENT"]
+
+VALUES: Final = {Scale.QUICK: (10, 30), Scale.PAPER: (50, 100, 150, 200)}
+
+
+def _growth(curves: Curves, name: str) -> float:
+    overhead = curves["overhead"][name]
+    return overhead[max(overhead)] / overhead[min(overhead)]
+
+
+def constant(curves: Curves) -> bool:
+    return all(_growth(curves, name) < 1.5 for name in ("push", *PULLS))
+
+
+def works(curves: Curves) -> bool:
+    delivered, most = curves["delivered"], max(curves["delivered"]["none"])
+    return all(delivered[name][most] > delivered["none"][most] for name in ("push", *PULLS))
+
+
+CLAIMS: Final[Mapping[str, Callable[[Curves], bool]]] = {
+    "the overhead grows by less than a half": constant,
+    "every algorithm delivers more than none in the largest network": works,
+}
+
+EXPERIMENT: Final[Experiment] = figure_of(
+    "epidemic-scale",
+    "section 5",
+    "The overhead of each algorithm does not grow with the network.",
+    "brokers",
+    VALUES,
+    CLAIMS,
+    "Lost events come back, by the number of brokers",
+)

@@ -1,0 +1,58 @@
+"""What a simulated broker with a store has kept for its next life.
+
+Owns: that. Must not know: files; a turn and what it keeps are one step here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reknit.core.broker import Broker
+from reknit.core.io import Drop, DropLine, Effect, Keep, KeepChange, KeepLine, Recall
+from reknit.core.routing.table import client as client_hop
+from reknit.model.event import Event, EventId
+from reknit.model.pattern import Pattern
+from reknit.wire.messages import Line
+
+__all__ = ["Shelf"]
+
+
+@dataclass(slots=True)
+class Shelf:
+    clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    shares: dict[str, list[tuple[str, Pattern]]] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+    kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def perform(self, effect: Effect) -> None:
+        match effect:
+            case Keep(events=events, routed=routed):
+                self.kept.update({event.id: (event, routed) for event in events})
+            case Drop(events=idents):
+                for ident in idents:
+                    del self.kept[ident]
+            case KeepLine(line=line):
+                self.lines[line.kind, line.name] = line
+            case DropLine(kind=kind, name=name):
+                del self.lines[kind, name]
+            case KeepChange(id=id_, record=None):
+                del self.changes[id_]
+            case KeepChange(id=id_, record=record) if record is not None:
+                self.changes[id_] = record
+
+    def leave(self, broker: Broker) -> None:
+        """It dies now: what its sessions want, and what they have had."""
+        table = broker.routing.table
+        self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
+        self.shares = {name: broker.shares.of(name) for name in broker.sessions.clients}
+        for source, last in broker.seen.items():
+            self.seen[source] = max(last, self.seen.get(source, 0))
+
+    def recall(self) -> Recall:
+        kept = [self.kept[ident] for ident in sorted(self.kept)]
+        lines, changes = list(self.lines.values()), list(self.changes.values())
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)

@@ -1,0 +1,102 @@
+"""What gossip may say, and what marks an event may have; and the bounds of names, which everything has.
+
+Owns: these checks. Must not know: frames, or how anything is encoded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from reknit.model.event import INTEGER_MAX, Marks
+from reknit.wire.messages import Asker, Gossip, Keeps, Misses, MissesOf, Range, Silent
+
+__all__ = [
+    "NAME_CHARS_MAX",
+    "ROUTE_BROKERS_MAX",
+    "RUNS_MAX",
+    "BadFrame",
+    "check_asker",
+    "check_digest",
+    "check_gossip",
+    "check_marks",
+    "check_names",
+]
+
+NAME_CHARS_MAX = 256
+"""A broker's name, or its address. What is passed on must fit into a frame wherever it goes: hence these bounds."""
+
+ROUTE_BROKERS_MAX = 256
+"""Brokers that an event says it has come by."""
+
+RUNS_MAX = 4096
+"""Runs of numbers in one digest."""
+
+HOPS_MAX = 255
+
+
+class BadFrame(ValueError):
+    """The other broker's fault: bytes that are no frame."""
+
+
+def check_gossip(message: Gossip) -> None:
+    match message:
+        case Silent(source=source, numbers=numbers, hops=hops, route=way, address=address):
+            check_names(source, address, *way)
+            if len(numbers) > RUNS_MAX or not 0 <= hops <= HOPS_MAX or len(way) > ROUTE_BROKERS_MAX:
+                raise BadFrame(f"the last numbers of {len(numbers)} patterns, after {hops} brokers")
+            check_numbers(numbers)
+        case Keeps(asker=asker, signature=signature, kept=lost, hops=hops):
+            check_asker(asker, hops)
+            check_digest(signature, 0.0, lost)
+        case Misses(asker=asker, signature=signature, age_s=age_s, lost=lost, hops=hops):
+            check_asker(asker, hops)
+            check_digest(signature, age_s, lost)
+        case MissesOf(asker=asker, source=source, route=route, address=address, lost=by_pattern):
+            check_asker(asker)
+            check_names(source, address, *route)
+            if len(route) > ROUTE_BROKERS_MAX or len(by_pattern) > RUNS_MAX:
+                raise BadFrame(f"a route over {len(route)} brokers, for {len(by_pattern)} patterns")
+            for signature, age_s, ranges in by_pattern:
+                check_digest(signature, age_s, [(source, ranges)])
+
+
+def check_asker(asker: Asker, hops: int = 0) -> None:
+    check_names(asker.name, asker.address)
+    if not asker.name or not 0 < asker.round <= INTEGER_MAX or not 0 <= hops <= HOPS_MAX:
+        raise BadFrame(f"round {asker.round} of {asker.name[:80]!r}, after {hops} brokers")
+
+
+def check_digest(signature: int, age_s: float, lost: list[tuple[str, list[Range]]]) -> None:
+    """Runs must be such, and apart; whether there are such events, nobody can know here."""
+    check_names(*(source for source, _ in lost))
+    if not 0 <= signature <= INTEGER_MAX or not 0 <= age_s < math.inf:
+        raise BadFrame(f"a digest of pattern {signature}, of the last {age_s} s")
+    if len(lost) + sum(len(ranges) for _, ranges in lost) > RUNS_MAX:
+        raise BadFrame(f"more than {RUNS_MAX} runs of numbers")
+    for _, ranges in lost:
+        before = 0
+        for first, last in ranges:
+            if not before < first <= last <= INTEGER_MAX:
+                raise BadFrame(f"a run of numbers from {first} to {last}, behind {before}")
+            before = last
+
+
+def check_numbers(numbers: Iterable[tuple[int, int]]) -> None:
+    for signature, number in numbers:
+        if not 0 <= signature <= INTEGER_MAX or not 0 < number <= INTEGER_MAX:
+            raise BadFrame(f"number {number} for pattern {signature}")
+
+
+def check_marks(marks: Marks) -> None:
+    """The numbers are checked by their types."""
+    if marks.route or marks.address:
+        if len(marks.route) > ROUTE_BROKERS_MAX:
+            raise BadFrame(f"an event that came by {len(marks.route)} brokers")
+        check_names(marks.address, *marks.route)
+
+
+def check_names(*names: str) -> None:
+    for name in names:
+        if len(name) > NAME_CHARS_MAX:
+            raise BadFrame(f"a name of {len(name)} characters, over the {NAME_CHARS_MAX} that are allowed")

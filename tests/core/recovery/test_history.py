@@ -1,0 +1,48 @@
+"""The guard against copies: each event once, in whatever order, with little memory."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.recovery.history import IDS_MIN, History
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 60))))
+def test_an_event_is_new_exactly_once(arrivals: list[tuple[str, int]]) -> None:
+    history = History(10, 1000)
+    seen: set[tuple[str, int]] = set()
+    for ident in arrivals:
+        assert history.knows(*ident) == (ident in seen)
+        assert history.add(*ident) == (ident not in seen)
+        seen.add(ident)
+
+
+@given(st.permutations(range(1, 40)))
+def test_where_all_come_nothing_is_left_to_remember(numbers: list[int]) -> None:
+    history = History(10, 1000)
+    for number in numbers:
+        assert history.add("s", number)
+    assert not history._of["s"].above
+    assert history._of["s"].floor == 39
+
+
+@given(st.lists(st.integers(1, 10**9)))
+def test_beyond_the_bound_nothing_is_ever_new_twice(numbers: list[int]) -> None:
+    """An event may be taken for a copy; a copy never for an event."""
+    history = History(10, 1)
+    new = [number for number in [*numbers, *range(2, 10 * IDS_MIN, 2), *numbers] if history.add("s", number)]
+    assert len(set(new)) == len(new)
+    assert len(history._of["s"].above) <= IDS_MIN
+    assert history.forgotten
+
+
+def test_sources_share_the_room() -> None:
+    history = History(2, 4 * IDS_MIN)
+    for source in ("a", "b"):
+        for number in range(2, 8 * IDS_MIN, 2):
+            history.add(source, number)
+    history.add("a", 8 * IDS_MIN)
+    assert all(len(each.above) <= 2 * IDS_MIN for each in history._of.values())
+    history.add("c", 1)
+    assert list(history._of) == ["b", "c"]

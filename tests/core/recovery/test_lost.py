@@ -1,0 +1,124 @@
+"""The lost buffer: asked for ever more seldom, forgotten when it comes, given up in the end. Erratum 8 of EPIDEMIC."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.recovery.lost import LostBuffer
+
+
+def _buffer(**bounds: float) -> LostBuffer:
+    values = {"losses_max": 100, "lost_s_max": 30.0, "wait_s": 1.0, "backoff": 2.0, "wait_s_max": 4.0, **bounds}
+    return LostBuffer(**values)  # type: ignore[arg-type]
+
+
+def test_what_is_lost_is_to_be_asked_for_by_pattern_or_by_source() -> None:
+    lost = _buffer()
+    lost.add("s", 1, [4, 5], 0.0, suspected=False)
+    lost.add("t", 1, [9], 0.0, suspected=False)
+    lost.add("s", 2, [7], 0.0, suspected=True)
+    assert lost.signatures(0.0) == [1, 2]
+    assert lost.sources(0.0) == ["s", "t"]
+    assert dict(lost.of_pattern(1, 0.0)) == {"s": [4, 5], "t": [9]}
+    assert dict(lost.of_source("s", 0.0)) == {1: [4, 5], 2: [7]}
+
+
+def test_what_was_asked_for_waits_ever_longer() -> None:
+    lost = _buffer()
+    lost.add("s", 1, [4], 0.0, suspected=False)
+    now, waits = 0.0, []
+    for _ in range(5):
+        lost.ask(("s", 1, 4), now)
+        assert lost.signatures(now) == []
+        assert lost.sources(now) == []
+        due = lost.next_due()
+        assert due is not None
+        waits.append(due - now)
+        now = due
+        assert lost.signatures(now) == [1]
+    assert waits == [1.0, 2.0, 4.0, 4.0, 4.0]
+    assert now == 15.0
+    assert lost.stubborn(15.0, now) == [("s", 1, 4)]
+    assert lost.stubborn(15.1, now) == []
+    assert lost.stubborn(5.0, now - 0.1) == []
+    lost.rest(("s", 1, 4), now)
+    lost.rest(("s", 1, 5), now)
+    assert lost.next_due() == 30.0
+    now = 30.0
+    assert lost.is_due(("s", 1, 4), now)
+    assert not lost.is_due(("s", 1, 5), now)
+
+
+def test_what_comes_is_forgotten() -> None:
+    lost = _buffer()
+    lost.add("s", 1, [4], 0.0, suspected=False)
+    assert lost.remove(("s", 1, 4)) is not None
+    assert lost.remove(("s", 1, 4)) is None
+    assert len(lost) == 0
+    assert lost.next_due() is None
+    assert lost.next_expiry() is None
+
+
+def test_what_does_not_come_is_given_up() -> None:
+    lost = _buffer(lost_s_max=10.0)
+    lost.add("s", 1, [4], 0.0, suspected=False)
+    lost.add("s", 1, [5], 3.0, suspected=False)
+    assert lost.next_expiry() == 10.0
+    assert lost.expired(9.0) == []
+    assert [triple for triple, _ in lost.expired(10.0)] == [("s", 1, 4)]
+    assert ("s", 1, 5) in lost
+
+
+def test_the_oldest_makes_room() -> None:
+    lost = _buffer(losses_max=2)
+    lost.add("s", 1, [1, 2], 0.0, suspected=False)
+    assert [triple for triple, _ in lost.add("s", 1, [3], 1.0, suspected=False)] == [("s", 1, 1)]
+    assert lost.overflowed == 1
+    assert dict(lost.of_pattern(1, 1.0)) == {"s": [2, 3]}
+
+
+def test_a_suspicion_becomes_a_certainty_and_not_the_other_way() -> None:
+    lost = _buffer()
+    lost.add("s", 1, [1], 0.0, suspected=True)
+    lost.add("s", 1, [1], 0.0, suspected=False)
+    lost.add("s", 1, [1], 0.0, suspected=True)
+    loss = lost.remove(("s", 1, 1))
+    assert loss is not None
+    assert not loss.suspected
+
+
+def test_a_pattern_that_nobody_wants_any_more_is_forgotten() -> None:
+    lost = _buffer()
+    lost.add("s", 1, [1, 2], 0.0, suspected=False)
+    lost.add("s", 2, [1], 0.0, suspected=False)
+    lost.forget(1)
+    lost.forget(3)
+    assert lost.signatures(0.0) == [2]
+    assert len(lost) == 1
+
+
+triples = st.tuples(st.sampled_from("st"), st.integers(1, 2), st.integers(1, 6))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "ask"]), triples)))
+def test_it_is_a_set_of_triples(deeds: list[tuple[str, tuple[str, int, int]]]) -> None:
+    lost, known = _buffer(), set()
+    for deed, (source, signature, number) in deeds:
+        triple = (source, signature, number)
+        if deed == "add":
+            lost.add(source, signature, [number], 0.0, suspected=False)
+            known.add(triple)
+        elif deed == "remove":
+            lost.remove(triple)
+            known.discard(triple)
+        else:
+            lost.ask(triple, 0.0)
+    found = {
+        (source, signature, number)
+        for signature in (1, 2)
+        for source, numbers in lost.of_pattern(signature, 99.0)
+        for number in numbers
+    }
+    assert found == known
+    assert len(lost) == len(known)

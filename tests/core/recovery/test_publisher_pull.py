@@ -1,0 +1,112 @@
+"""Publisher-based pull: back along the way of events. EPIDEMIC, Figure 3, right, and erratum 7."""
+
+from __future__ import annotations
+
+from reknit.wire.messages import Events, MissesOf, Silent
+from tests.core.desk import event
+from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
+
+ADDRESS = "s:1"
+
+
+def _miss_two(table: RoundTable, route: tuple[str, ...] = ("s", "q", "n")) -> None:
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, numbered("a", number, (PA, number), route=route, address=ADDRESS))
+
+
+def _questions(table: RoundTable) -> list[tuple[str, MissesOf]]:
+    pairs = [(far.name, each) for far in (table.n, table.m) for each in table.gossip(far)]
+    return [(name, each) for name, each in pairs if isinstance(each, MissesOf)]
+
+
+def test_events_record_the_way_that_they_come() -> None:
+    """The address of each dispatcher encountered by the event is appended to the event message."""
+    table = RoundTable("publisher-pull")
+    table.publish(event("a"))
+    table.events(table.n, numbered("a", 1, (PA, 1), route=("s", "n"), address=ADDRESS))
+    sent = [each.marks for say in table.m.heard() if isinstance(say, Events) for each in say.events]
+    assert [(marks.route, marks.address) for marks in sent if marks] == [(("b",), "b:1"), (("s", "n", "b"), ADDRESS)]
+
+
+def test_a_round_asks_back_along_the_way_of_the_last_event() -> None:
+    table = RoundTable("publisher-pull")
+    _miss_two(table)
+    table.run(1.0)
+    ((to, question),) = _questions(table)
+    assert to == "n"
+    assert (question.source, question.route, question.address) == ("s.1", ["n", "q", "s"], ADDRESS)
+    assert [(signature, ranges) for signature, _, ranges in question.lost] == [(PA, [(2, 2)])]
+
+
+def test_a_source_without_a_known_way_is_not_asked() -> None:
+    """Erratum 5."""
+    table = RoundTable("publisher-pull")
+    _miss_two(table, route=())
+    table.run(5.0)
+    assert _questions(table) == []
+    table.n.say(Silent("s.1", [(PA, 3)], 1, ("s", "n"), ADDRESS))  # its heartbeat brings the way
+    table.run(1.0)
+    assert [(to, each.route) for to, each in _questions(table)] == [("n", ["n", "s"])]
+
+
+def test_the_first_on_the_way_who_has_an_event_sends_it_and_takes_it_off_the_list() -> None:
+    table = RoundTable("publisher-pull", m=(A, B))
+    table.events(table.n, numbered("a", 1, (PA, 1), (PB, 5)))
+    lost = [(PA, 100.0, [(1, 2)]), (PB, 100.0, [(4, 4)])]
+    table.m.say(MissesOf(table.asker(), "s.1", lost, ["b", "n", "s"], ADDRESS))
+    assert table.repairs() == [("x", 1)]
+    expected = MissesOf(table.asker(), "s.1", [(PA, 100.0, [(2, 2)]), (PB, 100.0, [(4, 4)])], ["n", "s"], ADDRESS)
+    assert _questions(table) == [("n", expected)]
+
+
+def test_at_the_publisher_the_question_ends() -> None:
+    table = RoundTable("publisher-pull")
+    table.publish(event("a"))
+    table.m.say(MissesOf(table.asker(), "b.1", [(PA, 100.0, [(1, 9)])], ["b"], "b:1"))
+    assert table.repairs() == [("x", 1)]
+    assert _questions(table) == []
+
+
+def test_a_broker_that_is_no_neighbour_is_left_out() -> None:
+    table = RoundTable("publisher-pull")
+    _miss_two(table, route=("s", "n", "gone"))
+    table.run(1.0)
+    assert [(to, each.route) for to, each in _questions(table)] == [("n", ["n", "s"])]
+
+
+def test_if_nobody_on_the_way_is_one_the_publisher_is_asked_past_the_tree() -> None:
+    table = RoundTable("publisher-pull")
+    _miss_two(table, route=("s", "q", "gone"))
+    table.run(1.0)
+    assert _questions(table) == []
+    ((to, question),) = table.directs()
+    assert isinstance(question, MissesOf)
+    assert (to, question.route) == ("s", ["s"])
+    assert table.figures.requests == 1
+
+
+def test_a_question_past_the_tree_is_answered_if_anybody_wants_the_pattern() -> None:
+    table = RoundTable("publisher-pull", n=(A,), m=())
+    table.publish(event("a"), event("b"))
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 100.0, [(1, 1)]), (PB, 100.0, [(1, 1)])], ["b"], "b:1"))
+    assert table.repairs() == [("x", 1)]
+    assert table.figures.unentitled == 1
+
+
+def test_a_question_that_went_round_is_heard_once() -> None:
+    table = RoundTable("publisher-pull")
+    for _ in range(2):
+        table.m.say(MissesOf(table.asker(), "s.1", [(PA, 100.0, [(1, 2)])], ["b", "n"], ADDRESS))
+    assert len(_questions(table)) == 1
+    assert table.figures.replayed == 1
+
+
+def test_what_was_asked_for_in_vain_is_asked_of_the_publisher_past_the_tree() -> None:
+    table = RoundTable("publisher-pull", direct_after=2)
+    _miss_two(table)
+    table.run(4.5)
+    assert len(_questions(table)) == 2
+    directs = [(to, each.route) for to, each in table.directs() if isinstance(each, MissesOf)]
+    assert len(directs) >= 2
+    assert set(map(str, directs)) == {str(("s", ["s"]))}

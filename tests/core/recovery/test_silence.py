@@ -1,0 +1,47 @@
+"""The last event of a burst is announced: once for each pattern, and again after a longer while. Erratum 11."""
+
+from __future__ import annotations
+
+from reknit.core.recovery.silence import Silence
+
+
+def test_a_pattern_is_announced_when_it_has_been_silent() -> None:
+    silence = Silence(1.0, 1)
+    silence.spoke([1, 2], 0.0)
+    silence.spoke([1], 0.6)
+    assert silence.deadline() == 1.0
+    assert silence.due(0.9) == []
+    assert silence.due(1.0) == [2]
+    assert silence.deadline() == 1.6
+    assert silence.due(1.6) == [1]
+    assert silence.deadline() is None
+    assert silence.due(99.0) == []
+
+
+def test_it_is_said_again_after_a_longer_while_unless_there_was_another_event() -> None:
+    silence = Silence(1.0, 3)
+    silence.spoke([1, 2], 0.0)
+    assert silence.due(1.0) == [1, 2]
+    assert silence.deadline() == 5.0
+    silence.spoke([2], 2.0)
+    assert silence.due(3.0) == [2]
+    assert silence.due(5.0) == [1]
+    assert silence.due(7.0) == [2]
+    assert silence.due(21.0) == [1]
+    assert silence.due(23.0) == [2]
+    assert silence.deadline() is None
+
+
+def test_what_has_been_silent_for_half_as_long_is_said_with_the_others() -> None:
+    silence = Silence(1.0, 1)
+    for place, signature in enumerate((1, 2, 3)):
+        silence.spoke([signature], place / 3)
+    assert silence.due(1.0) == [1, 2]
+    assert silence.deadline() == 2 / 3 + 1.0
+
+
+def test_never_is_never() -> None:
+    silence = Silence(1.0, 0)
+    silence.spoke([1], 0.0)
+    assert silence.deadline() is None
+    assert silence.due(9.0) == []

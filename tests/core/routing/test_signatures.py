@@ -1,0 +1,67 @@
+"""Patterns by signature, and since when each client wants them: true after whatever comes and goes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.routing.signatures import Signatures
+from reknit.core.routing.table import Table, broker, client
+from reknit.core.turn import Turn
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+
+A, B = Pattern.parse("a"), Pattern.parse("a", "x > 3")
+
+
+def _table() -> tuple[Table, Signatures, Turn]:
+    turn, table = Turn("b", False), Table()
+    table.signatures = Signatures(turn)
+    return table, table.signatures, turn
+
+
+def test_an_epoch_begins_with_the_first_client_and_ends_with_the_last() -> None:
+    table, signatures, turn = _table()
+    turn.now = 1.0
+    table.add(client("ann"), A)
+    first = signatures.own[A.signature()]
+    turn.now = 3.0
+    table.add(client("ben"), A)
+    table.remove(client("ann"), A)
+    assert signatures.own == {A.signature(): first}
+    assert signatures.age_s(A.signature()) == 2.0
+    assert signatures.wanted_since("ben", A) == 3.0
+    table.remove(client("ben"), A)
+    assert signatures.own == {}
+    assert signatures.age_s(A.signature()) == 0.0
+    table.add(client("ann"), A)
+    assert signatures.own[A.signature()] != first
+
+
+def test_a_route_names_the_patterns_for_which_neighbours_want_the_event() -> None:
+    table, _, _ = _table()
+    table.add(broker("n"), A)
+    table.add(broker("m"), A)
+    table.add(client("ann"), B)
+    assert table.route(Event("a", attributes={"x": 5})).signatures == (A.signature(),)
+    table.add(broker("m"), B)
+    assert set(table.route(Event("a", attributes={"x": 5})).signatures) == {A.signature(), B.signature()}
+    assert table.route(Event("a", attributes={"x": 1})).signatures == (A.signature(),)
+    assert table.brokers_for(A) == ["n", "m"]
+    table.signatures = None
+    assert Table().route(Event("a")).signatures == ()
+
+
+hops = st.sampled_from([broker("n"), broker("m"), client("ann"), client("ben")])
+
+
+@given(st.lists(st.tuples(st.booleans(), hops, st.sampled_from([A, B]))))
+def test_the_lists_are_those_of_the_table(deeds: list[tuple[bool, tuple[str, str], Pattern]]) -> None:
+    table, signatures, _ = _table()
+    for comes, hop, pattern in deeds:
+        (table.add if comes else table.remove)(hop, pattern)  # type: ignore[arg-type]
+    held = {pattern.signature(): pattern for pattern in table.patterns()}
+    assert signatures.patterns == held
+    assert {pattern: signature for signature, pattern in held.items()} == signatures.of
+    own = [each for each in table.patterns() if any(table.has(client(name), each) for name in ("ann", "ben"))]
+    assert set(signatures.own) == {each.signature() for each in own}

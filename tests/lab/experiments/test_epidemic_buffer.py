@@ -1,0 +1,12 @@
+"""epidemic-buffer: a buffer that does not matter is not as claimed."""
+
+from __future__ import annotations
+
+from tests.lab.experiments.epidemic import Shape, check_shape
+
+GOOD: Shape = {("delivered", "push"): lambda x: 0.6 + x / 5, ("delivered", "combined"): lambda x: 0.6 + x / 5}
+BAD: Shape = {("delivered", "push"): lambda x: 0.9}
+
+
+def test_the_verdict_follows_from_the_claims() -> None:
+    check_shape("epidemic-buffer", "buffer", GOOD, BAD)

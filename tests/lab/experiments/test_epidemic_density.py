@@ -1,0 +1,12 @@
+"""epidemic-density: a pull that needs no other subscribers is not as claimed."""
+
+from __future__ import annotations
+
+from tests.lab.experiments.epidemic import Shape, check_shape
+
+GOOD: Shape = {("delivered", "subscriber-pull"): lambda x: 0.6 + x / 5}
+BAD: Shape = {("delivered", "subscriber-pull"): lambda x: 0.95}
+
+
+def test_the_verdict_follows_from_the_claims() -> None:
+    check_shape("epidemic-density", "subscriptions", GOOD, BAD)

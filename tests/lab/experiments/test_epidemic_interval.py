@@ -1,0 +1,16 @@
+"""epidemic-interval: a push that gains nothing by a shorter interval is not as claimed."""
+
+from __future__ import annotations
+
+from tests.lab.experiments.epidemic import Shape, check_shape
+
+GOOD: Shape = {
+    ("overhead", "push"): lambda x: 2 - x,
+    ("latency_s", ""): lambda x: 0.2 + x / 9,
+    ("latency_s", "push"): lambda x: x,
+}
+BAD: Shape = {("latency_s", "push"): lambda x: 0.3}
+
+
+def test_the_verdict_follows_from_the_claims() -> None:
+    check_shape("epidemic-interval", "gossip_s", GOOD, BAD)

@@ -1,0 +1,218 @@
+"""Links and answers on UDP: two brokers with a proxy between them that loses events, and all come back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import reknit
+from reknit.core.broker import BrokerOptions
+from reknit.core.io import Attach, Publish, Subscribe
+from reknit.core.links.options import LinkOptions
+from reknit.core.recovery.options import RecoveryOptions
+from reknit.live.address import Address, free_ports
+from reknit.live.config import TlsSection
+from reknit.live.errors import ConfigError
+from reknit.live.faults import Harm, fault_proxy
+from reknit.live.process import BrokerPlan, RunningBroker, broker_running
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+
+LOOSE = BrokerOptions(
+    links=LinkOptions(loose=True, retransmit_s=0.1),
+    recovery=RecoveryOptions(algorithm="combined", gossip_s=0.05, again_s=0.1, heartbeat_s=0.2),
+)
+
+
+def up(broker: RunningBroker, peer: str) -> bool:
+    return bool(broker.driver.broker.table()["neighbours"].get(peer, {}).get("up"))
+
+
+def figures(broker: RunningBroker) -> dict[str, Any]:
+    found: dict[str, Any] = broker.driver.broker.table()["recovery"]
+    return found
+
+
+def watch(broker: RunningBroker, topic: str) -> list[bytes]:
+    """A client that wants the topic; what it gets is put into the list."""
+    got: list[bytes] = []
+    broker.driver.door.deliver = lambda effect, now: got.append(effect.event.payload)  # type: ignore[method-assign]
+    broker.driver.turn(Attach("watcher"))
+    broker.driver.turn(Subscribe("watcher", (Pattern.parse(topic),)))
+    return got
+
+
+def wants(broker: RunningBroker, topic: str) -> bool:
+    return any(each["topic"] == topic for each in broker.driver.broker.table()["entries"])
+
+
+def test_events_that_a_link_of_datagrams_loses_come_back(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1", options=LOOSE)) as b1,
+            fault_proxy(b1.listen, Harm(loss=0.2, duplication=0.1, delay_s_max=0.01), "1") as proxy,
+            broker_running(plan("b2", {"b1": str(proxy.address)}, options=LOOSE)) as b2,
+        ):
+            await until(lambda: up(b1, "b2") and up(b2, "b1"))
+            got = watch(b2, "a")
+            await until(lambda: wants(b1, "a"))
+            sent = [str(number).encode() for number in range(200)]
+            for payload in sent:
+                b1.driver.turn(Publish("pam", [Event("a", payload)]))
+                await asyncio.sleep(0.002)
+            await until(lambda: len(got) >= len(sent))
+            assert sorted(got) == sorted(sent)  # each once
+            assert figures(b2)["recovered"] > 10
+            assert proxy.lost > 10
+            assert b1.driver.counters.failures == b2.driver.counters.failures == 0
+
+    on_each_loop(run())
+
+
+def test_a_black_hole_is_found_by_silence_and_the_link_comes_back(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
+    links = LinkOptions(loose=True, retransmit_s=0.1, silence_s_max=0.6, heartbeat_s=0.2, dial_s_max=0.2)
+    options = BrokerOptions(links=links, recovery=RecoveryOptions(algorithm="combined", heartbeat_s=0.2))
+
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1", options=options)) as b1,
+            fault_proxy(b1.listen, Harm(), "1") as proxy,
+            broker_running(plan("b2", {"b1": str(proxy.address)}, options=options)) as b2,
+        ):
+            await until(lambda: up(b1, "b2") and up(b2, "b1"))
+            proxy.harm = Harm(black_hole=True)
+            await until(lambda: not up(b1, "b2") and not up(b2, "b1"))
+            proxy.harm = Harm()
+            await until(lambda: up(b1, "b2") and up(b2, "b1"))
+
+    on_each_loop(run())
+
+
+def test_nonsense_on_the_port_harms_nobody_and_is_answered_with_little(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
+    chance = random.Random(7)
+
+    async def run() -> None:
+        async with broker_running(plan("b1", options=LOOSE)) as b1:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+                stranger.setblocking(False)
+                for kind in (b"", b"\x00", b"\x01", b"\x02"):
+                    for _ in range(30):
+                        stranger.sendto(kind + chance.randbytes(chance.randrange(200)), tuple(b1.listen))
+                await until(lambda: figures(b1)["malformed"] >= 30)
+                with pytest.raises(BlockingIOError):
+                    stranger.recv(65_536)
+            assert b1.driver.counters.failures == 0
+
+    on_each_loop(run())
+
+
+def test_datagrams_do_not_go_with_tls_and_need_to_be_sent_again(plan: Callable[..., BrokerPlan]) -> None:
+    async def start(which: BrokerPlan) -> None:
+        async with broker_running(which):
+            raise AssertionError("it has started")
+
+    secure = TlsSection(link_authorities="ca.pem")
+    with pytest.raises(ConfigError, match="datagrams are not in TLS"):
+        asyncio.run(start(plan("b1", options=LOOSE, tls=secure)))
+    with pytest.raises(ConfigError, match=r"needs options\.links\.retransmit_s"):
+        asyncio.run(start(plan("b1", options=BrokerOptions(links=LinkOptions(loose=True)))))
+
+
+class Processes:
+    """b1, b2 and b3, each a process of its own; what is between two of them, the test decides."""
+
+    def __init__(self, directory: Path) -> None:
+        names = ("b1", "b2", "b3")
+        ports = free_ports("127.0.0.1", 3 * len(names), random.Random())
+        self.mqtt = dict(zip(names, ports[0::3], strict=True))
+        self.listen = {name: Address("127.0.0.1", port) for name, port in zip(names, ports[1::3], strict=True)}
+        self.admin = dict(zip(names, ports[2::3], strict=True))
+        self.directory = directory
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, name: str, neighbours: dict[str, Address]) -> None:
+        path = self.directory / f"{name}.toml"
+        path.write_text(
+            f'[broker]\nname = "{name}"\nmqtt = "127.0.0.1:{self.mqtt[name]}"\nlisten = "{self.listen[name]}"\n'
+            f'admin = "127.0.0.1:{self.admin[name]}"\n[options.links]\nloose = true\nretransmit_s = 0.1\n'
+            '[options.recovery]\nalgorithm = "combined"\ngossip_s = 0.05\nheartbeat_s = 0.2\n[neighbours]\n'
+            + "".join(f'{other} = "{address}"\n' for other, address in neighbours.items())
+        )
+        with (self.directory / f"{name}.err").open("ab") as err:
+            words = [sys.executable, "-m", "reknit", "broker", "--config", str(path)]
+            self.running.append(subprocess.Popen(words, stderr=err))
+
+    async def table(self, name: str) -> dict[str, Any]:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            found: dict[str, Any] = (await http.get(f"http://127.0.0.1:{self.admin[name]}/table")).json()
+            return found
+
+    async def know(self, name: str, topic: str) -> bool:
+        """Whether this broker leads events of the topic somewhere."""
+        try:
+            return any(each["topic"] == topic for each in (await self.table(name))["entries"])
+        except httpx.HTTPError:  # its door is not open yet
+            return False
+
+    async def ready(self, name: str) -> bool:
+        try:
+            return bool((await self.table(name))["ready"])
+        except httpx.HTTPError:
+            return False
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    network = Processes(tmp_path)
+    yield network
+    for process in network.running:
+        process.terminate()
+    for process in network.running:
+        process.wait(timeout=30)
+
+
+def test_processes_lose_a_tenth_of_all_datagrams_and_every_event_arrives_once(processes: Processes, until: Any) -> None:
+    harm = Harm(loss=0.1, duplication=0.05, delay_s_max=0.005)
+
+    async def play() -> None:
+        processes.start("b1", {})
+        async with (
+            fault_proxy(processes.listen["b1"], harm, "1") as first,
+            fault_proxy(processes.listen["b2"], harm, "2") as second,
+        ):
+            processes.start("b2", {"b1": first.address})
+            processes.start("b3", {"b2": second.address})
+            for name in ("b1", "b2", "b3"):
+                await until(lambda name=name: processes.ready(name))
+            async with (
+                reknit.connect("127.0.0.1", processes.mqtt["b3"]) as reader,
+                reknit.connect("127.0.0.1", processes.mqtt["b1"]) as writer,
+                reader.subscribe("news") as news,
+            ):
+                await until(lambda: processes.know("b1", "news"))
+                sent = [str(number).encode() for number in range(150)]
+                for payload in sent:
+                    await writer.publish("news", payload)
+                    await asyncio.sleep(0.003)
+                events = aiter(news)
+                got = [(await anext(events)).payload for _ in sent]
+                assert sorted(got) == sorted(sent)
+            assert first.lost + second.lost > 10
+            assert (await processes.table("b3"))["recovery"]["recovered"] > 5
+
+    asyncio.run(play())

@@ -1,0 +1,69 @@
+"""Where events may be lost: what comes twice is found, what comes to the wrong one, and what somebody had all along."""
+
+from __future__ import annotations
+
+from reknit.sim.checkers.delivery import Tally
+from reknit.sim.checkers.recovery import LONG_S, check_recovery
+from reknit.trace.records import Kind
+from tests.sim.checkers.telling import Story, event
+
+ONE = event("a", 1)
+
+
+def _settled() -> Story:
+    """b1 - b2 - b3; cay at b3 has wanted ``a`` since before all was calm."""
+    return Story().network("b1-b2", "b2-b3").attached("b3", "cay", "a").calm()
+
+
+def _found(story: Story) -> list[str]:
+    assert all(each.checker in ("recovery", "delivery") for each in check_recovery(story.records))
+    return [each.what for each in check_recovery(story.records)]
+
+
+def test_what_nobody_has_any_more_may_be_lost() -> None:
+    tally = Tally()
+    story = _settled().published("b1", ONE).settled("b1", ONE).calm()
+    assert list(check_recovery(story.records, tally)) == []
+    assert (tally.owed, tally.lost) == (1, 1)
+
+
+def test_what_somebody_has_must_come() -> None:
+    story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)
+    assert _found(story.calm()) == ["('b1.1', 1) (a) never reached cay at b3 over 2 links, though b2 had it"]
+    story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)
+    story._add("b3", Kind.RECOVERED, peer="b2", event=ONE).delivered("b3", "cay", ONE)
+    assert _found(story.calm()) == []
+
+
+def test_what_was_kept_before_is_judged_once() -> None:
+    story = _settled().published("b1", ONE).calm()._add("b2", Kind.KEPT, event=ONE).calm()
+    assert _found(story) == []
+
+
+def test_nothing_comes_twice() -> None:
+    story = _settled().published("b1", ONE).delivered("b3", "cay", ONE)
+    story._add("b3", Kind.RECOVERED, peer="b2", event=ONE).delivered("b3", "cay", ONE)
+    assert _found(story.calm()) == ["('b1.1', 1) was delivered to cay at b3 twice"]
+
+
+def test_what_a_broker_that_crashes_has_published_is_released() -> None:
+    """Settled says nothing here: it was sent, and no more."""
+    story = _settled().published("b1", ONE).settled("b1", ONE)._add("b2", Kind.KEPT, event=ONE).crashed("b1")
+    assert _found(story.calm()) == []
+
+
+def test_nobody_gets_what_was_published_long_before_it_asked() -> None:
+    story = _settled().published("b1", ONE)
+    for _ in range(int(LONG_S * 10) + 1):
+        story.calm()
+    story.attached("b3", "dan", "a")._add("b3", Kind.RECOVERED, peer="b2", event=ONE).delivered("b3", "dan", ONE)
+    assert _found(story) == ["('b1.1', 1) came back to dan at b3, which did not want it then"]
+    story = _settled().published("b1", ONE).attached("b3", "dan", "a")
+    story._add("b3", Kind.RECOVERED, peer="b2", event=ONE).delivered("b3", "dan", ONE)
+    assert _found(story) == []
+
+
+def test_order_does_not_matter_here() -> None:
+    two = event("a", 2)
+    story = _settled().published("b1", ONE).published("b1", two).delivered("b3", "cay", two).delivered("b3", "cay", ONE)
+    assert _found(story.calm()) == []

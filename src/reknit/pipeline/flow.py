@@ -58,6 +58,7 @@ KINDS: dict[str, DataType] = {
     "long": LongType(),
     "double": DoubleType(),
     "string": StringType(),
+    "ints": ArrayType(IntegerType()),
     "strings": ArrayType(StringType()),
     "timestamp": TimestampType(),
 }

@@ -9,10 +9,14 @@ brokers has a part in. A step that belongs to none begins one of its own: the tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Change", "StepSeen", "changes_of"]
+__all__ = ["CHANGE_ROWS", "Change", "StepSeen", "change_rows", "changes_of"]
+
+CHANGE_ROWS = "run string, change int, kind string, brokers array<string>, begun double, ended double, steps bigint"
+"""The columns of ``change_rows``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,16 @@ def changes_of(steps: Iterable[StepSeen]) -> list[Change]:
                 change.brokers[broker] = None
                 latest[kind, broker] = change
     return found
+
+
+def change_rows(records: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The changes of several runs as rows, from rows of records of kind ``change``, in any order."""
+    by_run: dict[str, list[StepSeen]] = {}
+    for row in sorted(records, key=lambda row: (row["run"], row["latest"], row["order"], row["node"])):
+        step = StepSeen(row["time"], row["node"], row["peer"] or "", row["detail"] or "")
+        by_run.setdefault(row["run"], []).append(step)
+    return [
+        (run, each.number, each.kind, list(each.brokers), each.begun, each.ended, each.steps)
+        for run, steps in by_run.items()
+        for each in changes_of(steps)
+    ]

@@ -23,7 +23,7 @@ from reknit.pipeline._judging.account import Account, Finding, Seen
 from reknit.pipeline._judging.causal import Causality, ahead_after
 from reknit.pipeline._judging.history import Entry, History
 from reknit.pipeline._judging.parasites import DISTURBING, Still, stills
-from reknit.pipeline.changes import StepSeen, changes_of
+from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.flow import BadFlow, Parameters, columns, told
 from reknit.pipeline.matching import CONTENT, matched, patterns_of
 from reknit.pipeline.trace import PLACE, place, placed
@@ -395,7 +395,7 @@ def changes(told: Judged, moments: DataFrame, findings: DataFrame) -> DataFrame:
     """One row for each change of the tree, with what went wrong with events that were under way meanwhile."""
     spark = moments.sparkSession
     steps = moments.where(_is(Kind.CHANGE)).select("run", *PLACE, "time", "peer", "detail")
-    found = spark.createDataFrame(_changes(steps.collect()), _CHANGE_ROWS)
+    found = spark.createDataFrame(change_rows(steps.collect()), CHANGE_ROWS)
     since = F.coalesce(F.col("began"), F.col("time"))
     until = F.when(F.col("what") == "lost", since).otherwise(F.col("time"))
     wrong = findings.where(F.col("what").isin(list(WRONG))).withColumns({"since": since, "until": until})
@@ -403,18 +403,3 @@ def changes(told: Judged, moments: DataFrame, findings: DataFrame) -> DataFrame:
     joined = found.join(wrong, meanwhile, "left").select(*(found[name] for name in found.columns), "what", "count")
     counted = joined.groupBy(*found.columns).agg(*_counted())
     return counted.orderBy("run", "change").select(*CHANGES.fieldNames())
-
-
-_CHANGE_ROWS = "run string, change int, kind string, brokers array<string>, begun double, ended double, steps bigint"
-
-
-def _changes(rows: list[Row]) -> list[tuple[Any, ...]]:
-    by_run: dict[str, list[StepSeen]] = {}
-    for row in sorted(rows, key=lambda row: (row["run"], row["latest"], row["order"], row["node"])):
-        step = StepSeen(row["time"], row["node"], row["peer"] or "", row["detail"] or "")
-        by_run.setdefault(row["run"], []).append(step)
-    return [
-        (run, each.number, each.kind, list(each.brokers), each.begun, each.ended, each.steps)
-        for run, steps in by_run.items()
-        for each in changes_of(steps)
-    ]

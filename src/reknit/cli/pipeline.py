@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reknit.pipeline.report import Report
     from reknit.pipeline.run import Order
 
-__all__ = ["list_flows", "register", "run", "show"]
+__all__ = ["list_flows", "register", "run", "show", "with_spark"]
 
 OUT = "out/pipeline"
 
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 @contextmanager
-def _with_spark() -> Iterator[None]:
+def with_spark() -> Iterator[None]:
     """Without the extra there is nothing to do but to say so."""
     try:
         yield
@@ -60,7 +60,7 @@ def list_flows(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")]
 
     Example: reknit pipeline list
     """
-    with _with_spark():
+    with with_spark():
         from reknit.pipeline.registry import all_flows
     if as_json:
         _print_json([{"name": each.name, "about": each.about} for each in all_flows().values()])
@@ -78,7 +78,7 @@ def show(
 
     Example: reknit pipeline show visits
     """
-    with _with_spark():
+    with with_spark():
         from reknit.pipeline.registry import find_flow
     flow = find_flow(name)
     if as_json:
@@ -143,7 +143,7 @@ def run(
 
     Example: reknit pipeline run visits --input checkins=checkins.parquet --set from=2010-08-01
     """
-    with _with_spark():
+    with with_spark():
         from reknit.pipeline.flow import read_parameters
         from reknit.pipeline.registry import find_flow
         from reknit.pipeline.run import Order

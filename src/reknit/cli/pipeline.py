@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from reknit.pipeline.report import Report
     from reknit.pipeline.run import Order
 
-__all__ = ["list_flows", "register", "run", "show", "with_spark"]
+__all__ = ["list_flows", "register", "run", "show", "stream", "with_spark"]
 
 OUT = "out/pipeline"
 
@@ -35,6 +36,7 @@ def register(app: typer.Typer) -> None:
     group.command("list", short_help="Show the flows.")(list_flows)
     group.command("show", short_help="Show what a flow reads, makes and can be told.")(show)
     group.command("run", short_help="Run a flow.")(run)
+    group.command("stream", short_help="Keep the counts of traffic up while a trace is written.")(stream)
     app.add_typer(group, name="pipeline")
 
 
@@ -153,6 +155,41 @@ def run(
     order = Order(flow, parameters, _pairs(inputs or [], "--input"), out or f"{OUT}/{name}", whole)
     report = _run(order, Place(master, remote, memory, f"reknit {name}"))
     _print_report(report, order.out, as_json)
+
+
+def stream(
+    trace: Annotated[str, typer.Option("--from", metavar="DIR", help="The trace of a network, as it is written.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where counts and checkpoints go.")] = f"{OUT}/stream",
+    every: Annotated[float, typer.Option(min=0.1, help="Look for segments every so many seconds.")] = 5.0,
+    once: Annotated[bool, typer.Option("--once", help="Count what is there now, and end.")] = False,
+    window_s: Annotated[float, typer.Option("--window-s", min=0.001, help="The seconds of one window.")] = 10.0,
+    late_s: Annotated[float, typer.Option("--late-s", min=0.0, help="How late a record may come.")] = 60.0,
+    master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
+    remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
+) -> None:
+    """Keep the counts of traffic up while a trace is written: events by topic, and the load of links. Until Ctrl-C.
+
+    Started again with the same directory it goes on where it was. What came too late to be counted is said at the end.
+
+    Example: reknit pipeline stream --from trace --once
+    """
+    with with_spark():
+        from reknit.pipeline.session import Place, session
+        from reknit.pipeline.stream import COUNTS, late_rows, start, table
+        from reknit.pipeline.traffic import Watched
+    with session(Place(master, remote, name="reknit stream")) as spark:
+        queries = start(spark, Watched(window_s=window_s), trace, out, None if once else every, late_s)
+        with contextlib.suppress(KeyboardInterrupt):  # which is how a stream ends
+            for query in queries:
+                query.awaitTermination()
+        late = sum(map(late_rows, queries))
+        for query in queries:
+            query.stop()
+        for count in COUNTS:
+            made = table(spark, out, count)
+            made.write.mode("overwrite").parquet(f"{out}/{count.name}")
+            typer.echo(f"out  {count.name}: {made.count():,} rows")
+        typer.echo(f"too late to be counted: {late:,} records")
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:

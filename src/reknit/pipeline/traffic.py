@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
-__all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions"]
+__all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
 
 
 class Watched(Parameters, frozen=True):
@@ -36,7 +36,7 @@ def _is(*kinds: Kind) -> Column:
     return F.col("kind").isin([kind.value for kind in kinds])
 
 
-def _window(told: Watched) -> Column:
+def window_of(told: Watched) -> Column:
     """The number of the window that a record is in."""
     if not told.window_s > 0:
         raise BadFlow(f"window_s is {told.window_s}: it has to be larger than 0")
@@ -50,7 +50,7 @@ PUBLISHED = columns(run="string", window="long", topic="string", events="long", 
 
 def published(told: Watched, trace: DataFrame) -> DataFrame:
     """By window and topic."""
-    rows = trace.where(_is(Kind.PUBLISHED)).withColumn("window", _window(told))
+    rows = trace.where(_is(Kind.PUBLISHED)).withColumn("window", window_of(told))
     counted = rows.groupBy("run", "window", "topic").agg(
         F.count(F.lit(1)).alias("events"), F.sum("payload_size").alias("payload_bytes")
     )
@@ -112,7 +112,7 @@ LOADS = columns(run="string", window="long", node="string", peer="string", event
 
 
 def loads(told: Watched, trace: DataFrame) -> DataFrame:
-    rows = trace.where(_is(Kind.FORWARDED)).withColumn("window", _window(told))
+    rows = trace.where(_is(Kind.FORWARDED)).withColumn("window", window_of(told))
     counted = rows.groupBy("run", "window", "node", "peer").agg(
         F.count(F.lit(1)).alias("events"), F.sum("size").alias("bytes")
     )

@@ -29,7 +29,7 @@ demo: $(READY)
 	@$(BIN)/reknit demo
 
 test: $(READY) lint
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q
 
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

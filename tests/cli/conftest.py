@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,8 +15,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from reknit.cli import main
-from reknit.live.address import free_ports
 from reknit.live.statefile import STATE_FILE
+from tests.ports import ports_in_a_row
 
 
 @dataclass(frozen=True)
@@ -71,16 +68,6 @@ class Up:
             time.sleep(0.05)
 
 
-def _three_in_a_row() -> int:
-    """The first of three ports that are free now."""
-    while True:
-        (port,) = free_ports("127.0.0.1", 1, random.Random())
-        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-            for each in range(port, port + 3):
-                stack.enter_context(socket.create_server(("127.0.0.1", each)))
-            return port
-
-
 @pytest.fixture(scope="session")
 def start_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Up]]:
     """Start networks, each in a directory of its own, that end with the session."""
@@ -88,7 +75,7 @@ def start_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
     def start(*more: str, directory: Path | None = None) -> Up:
         where = directory or tmp_path_factory.mktemp("network")
-        port = _three_in_a_row()
+        port = ports_in_a_row(3)
         words = [sys.executable, "-m", "reknit", "up", "--brokers", "3", "--mqtt-base-port", str(port), *more]
         with (where / "out").open("wb") as out:
             process = subprocess.Popen(words, cwd=where, stdout=out, stderr=subprocess.STDOUT)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import time
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 Reknit = Callable[..., Any]
 
@@ -34,3 +39,27 @@ def test_a_door_that_does_not_answer_is_named(reknit: Reknit, network: Any) -> N
     assert said.code == 1
     assert said.err.startswith("reknit: http://127.0.0.1:1: no answer from this broker")
     assert said.err.count("\n") == 1
+
+
+def test_with_stores_a_change_can_be_undone_though_all_brokers_were_killed_since(
+    reknit: Reknit, start_up: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = start_up("--store", "stores")
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    done = reknit("swap", "b1", "b2", "b3", "--json").json["change"]
+    before = {broker["name"]: broker["pid"] for broker in network.state["brokers"]}
+    [told] = reknit("change", "list", "--json").json
+    for pid in before.values():
+        os.kill(pid, signal.SIGKILL)
+    while any(before[each["name"]] == each["pid"] for each in network.state["brokers"]):
+        time.sleep(0.05)
+    while reknit("verify-routes").code:
+        time.sleep(0.05)
+    [again] = reknit("change", "list", "--json").json
+    same = ("id", "brokers", "outcome", "undo")
+    assert [told[key] for key in same] == [again[key] for key in same]
+    assert again["messages"] >= told["messages"]  # the next lives may ask each other whether all of it has come
+    assert abs(told["begun"] - again["begun"]) < 1.0  # by the clock on the wall
+    undone = reknit("change", "undo", done, "--verify", "--json").json
+    assert (undone["steps"], undone["differences"]) == (["swap b1 b3 b2"], [])

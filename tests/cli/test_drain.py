@@ -93,6 +93,7 @@ def test_nobody_misses_an_event_gets_one_twice_or_out_of_order(start_up: Callabl
     network = start_up()
     network.until_ready()
     b1, _, b3 = (broker["mqtt"] for broker in network.state["brokers"])
+    ends = [network.state["brokers"][place]["admin"] for place in (0, 2)]
 
     async def play() -> None:
         near, far = _Publisher("near"), _Publisher("far")
@@ -101,6 +102,8 @@ def test_nobody_misses_an_event_gets_one_twice_or_out_of_order(start_up: Callabl
             _subscribed(b3, "plain", 0) as plain,
             _subscribed(b1, "far-sub", 1) as other,
         ):
+            for admin in ends:
+                await _until_subscribed(admin, "b2")  # what is wanted at the other end
             publishing = [asyncio.create_task(near.run(b3)), asyncio.create_task(far.run(b1))]
             await asyncio.sleep(COUNT_S / 3)
             code, said = await _verb(network.directory, "broker", "drain", "b3")

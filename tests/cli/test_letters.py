@@ -8,11 +8,9 @@ import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +20,7 @@ from typing import Any
 import pytest
 
 from reknit.live.address import free_ports
+from tests.ports import until_open
 
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 CLIENTS = shutil.which("mosquitto_sub")
@@ -43,14 +42,12 @@ def mosquitto_port() -> Iterator[int]:
     process.wait(timeout=LIMIT_S)
 
 
-def until_open(port: int, process: subprocess.Popen[bytes]) -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert process.poll() is None
-            time.sleep(0.02)
+@pytest.fixture(scope="session")
+def ours_port(start_up: Callable[..., Any]) -> int:
+    """A network of their own: sessions that stay would change what other tests count."""
+    network = start_up()
+    network.until_ready()
+    return int(network.base_port)
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,8 @@ def plain(out: bytes) -> bytes:
 
 
 @pytest.fixture(params=["mosquitto", "reknit"])
-def bench(request: pytest.FixtureRequest, reknit: Callable[..., Any], network: Any, mosquitto_port: int) -> Bench:
-    return Bench(mosquitto_port if request.param == "mosquitto" else network.base_port, reknit)
+def bench(request: pytest.FixtureRequest, reknit: Callable[..., Any], ours_port: int, mosquitto_port: int) -> Bench:
+    return Bench(mosquitto_port if request.param == "mosquitto" else ours_port, reknit)
 
 
 def topic() -> str:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from reknit.live.address import free_ports
 from reknit.live.passwords import set_password
 from tests.live.certificates import Authority
+from tests.ports import until_open
 
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 pytestmark = pytest.mark.skipif(
@@ -68,13 +67,3 @@ def test_users_and_tls(kind: str, reknit: Callable[..., Any], tmp_path: Path) ->
     finally:
         process.terminate()
         process.wait(timeout=LIMIT_S)
-
-
-def until_open(port: int, process: subprocess.Popen[bytes]) -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert process.poll() is None
-            time.sleep(0.05)

@@ -80,7 +80,8 @@ def test_a_bad_pattern_is_shown_and_a_refusal_has_the_brokers_words(reknit: Call
     assert said.code == 2
     assert "sub: bad selector at line 1, column 11" in said.err
     assert said.err.endswith("\n  severity >>= 3\n            ^\n")
-    said = reknit("sub", "--broker", "b1", "-t", "$share/g/x")
-    assert (said.code, said.err) == (2, "reknit: sub: refused: shared subscriptions are not available\n")
+    said = reknit("sub", "--broker", "b1", "-t", "$share/g")
+    why = "a shared subscription is written $share/group/filter, and the group without + or #"
+    assert (said.code, said.err) == (2, f"reknit: sub: refused: {why}\n")
     assert reknit("sub", "--broker", "b1", "-t", "a/#/b").code == 2
     assert reknit("sub", "-p", "1", "-t", "x").code == 1

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 
 from reknit.cli.topology import edges_of
+from reknit.live.address import free_ports
+from reknit.live.passwords import set_password
 from reknit.live.statefile import STATE_FILE, BrokerState, NetworkState, write_state
 
 
@@ -120,3 +128,62 @@ def test_bad_input_and_failure(
     said = reknit("topology", *words)
     assert (said.code, said.err.count("\n")) == (code, 1)
     assert line in said.err
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[str]:
+    """The operators' door of a broker that asks who comes."""
+    set_password(tmp_path / "passwords", "ann", "s3cret")
+    (tmp_path / "token").write_text("a-token-of-its-own\n")
+    (tmp_path / "b1.toml").write_text(
+        f'[access]\npasswords = "{tmp_path}/passwords"\noperators = ["ann"]\noperator_token = "{tmp_path}/token"\n'
+    )
+    ports = free_ports("127.0.0.1", 3, random.Random())
+    words = ["broker", "--name", "b1", "--config", str(tmp_path / "b1.toml"), "--until-stdin-closes"]
+    for key, port in zip(("mqtt", "listen", "admin"), ports, strict=True):
+        words += [f"--{key}", f"{'127.1' if key == 'admin' else '127.0.0.1'}:{port}"]
+    with subprocess.Popen([sys.executable, "-m", "reknit", *words], stdin=subprocess.PIPE) as process:
+        try:
+            _until_alive(f"http://127.0.0.1:{ports[2]}")
+            yield f"127.0.0.1:{ports[2]}"
+        finally:
+            process.terminate()
+
+
+def _until_alive(url: str) -> None:
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            httpx.get(f"{url}/healthz", trust_env=False).raise_for_status()
+            return
+        time.sleep(0.05)
+
+
+def test_an_operator_shows_who_he_is_by_url_file_or_environment(
+    reknit: Callable[..., Any], guarded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"http://{guarded}"
+    refused = reknit("topology", "--admin", url)
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "--operator-file" in refused.err
+    wrong = reknit("topology", "--admin", f"http://ann:wrong-one@{guarded}")
+    assert wrong.code == 1
+    assert "wrong-one" not in wrong.err + wrong.out
+    good = reknit("topology", "--admin", f"http://ann:s3cret@{guarded}")
+    assert good.code == 0
+    for word in ("a-token-of-its-own", "ann:s3cret"):
+        (tmp_path / "word").write_text(f"{word}\n")
+        assert reknit("--operator-file", str(tmp_path / "word"), "topology", "--admin", url).out == good.out
+        assert reknit("topology", "--admin", url).code == 1
+        monkeypatch.setenv("REKNIT_OPERATOR_FILE", str(tmp_path / "word"))
+        assert reknit("topology", "--admin", url).out == good.out
+        monkeypatch.delenv("REKNIT_OPERATOR_FILE")
+        monkeypatch.setenv("REKNIT_OPERATOR", word)
+        assert reknit("topology", "--admin", url).out == good.out
+        monkeypatch.delenv("REKNIT_OPERATOR")
+
+
+def test_a_file_for_operators_that_is_none_is_bad_input(reknit: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    for name in ("empty", "missing"):
+        said = reknit("--operator-file", str(tmp_path / name), "topology", "--admin", "http://127.0.0.1:1")
+        assert (said.code, said.err.count("\n")) == (2, 1)

@@ -12,9 +12,11 @@ import pytest
 
 from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
+from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.options import ShareOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
@@ -32,6 +34,8 @@ SECTIONS: dict[str, Any] = {
     "[options.links]": LinkOptions,
     "[options.overlay]": OverlayOptions,
     "[options.sessions]": SessionOptions,
+    "[options.homes]": HomeOptions,
+    "[options.shares]": ShareOptions,
     "[options.changes]": ChangeOptions,
     "[options.repair]": RepairOptions,
     "[options.book]": BookOptions,
@@ -54,7 +58,11 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    tables = ("links", "overlay", "changes", "repair", "sessions", "book") if section == "[options]" else ()
+    tables = (
+        ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book")
+        if section == "[options]"
+        else ()
+    )
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -14,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from reknit.live.address import Address, free_ports, port_is_free
 from reknit.live.config import BrokerFile
+from tests.ports import ports_in_a_row
 
 PAGE = (Path(__file__).parents[2] / "docs" / "from-mosquitto.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- (runs: network|runs|prints) -->\n```(?:sh)?\n(.*?)```", re.DOTALL)
@@ -23,11 +22,7 @@ LIMIT_S = 120
 
 
 def with_ports(text: str) -> str:
-    rng = random.Random()
-    while True:
-        port = free_ports("127.0.0.1", 1, rng)[0]
-        if all(port_is_free(Address("127.0.0.1", port + place)) for place in range(3)):
-            break
+    port = ports_in_a_row(3)
     for place in range(3):
         text = text.replace(str(1883 + place), str(port + place))
     return text

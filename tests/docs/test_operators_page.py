@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reknit.live.address import Address, free_ports, port_is_free
+from tests.ports import ports_in_a_row
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- (runs|refused|prints) -->\n```(?:sh)?\n(.*?)```", re.DOTALL)
@@ -33,10 +32,7 @@ def plain(text: str) -> str:
 
 @pytest.fixture
 def network(tmp_path: Path) -> Iterator[Path]:
-    rng = random.Random()
-    port = free_ports("127.0.0.1", 1, rng)[0]
-    while not all(port_is_free(Address("127.0.0.1", port + place)) for place in range(BROKERS)):
-        port = free_ports("127.0.0.1", 1, rng)[0]
+    port = ports_in_a_row(BROKERS)
     words = ["up", "--brokers", str(BROKERS), "--shape", "line", "--mqtt-base-port", str(port)]
     out = tmp_path / "out"
     with out.open("wb") as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from reknit.cli import build_app
-from reknit.live.address import Address, free_ports, port_is_free
+from tests.ports import ports_in_a_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,14 +36,6 @@ def blocks(port: int) -> list[Block]:
     for place in range(BROKERS):
         text = text.replace(f"{1883 + place}", f"{port + place}")
     return [Block(each["mark"], each["language"], each["text"]) for each in BLOCK.finditer(text)]
-
-
-def three_free_ports() -> int:
-    rng = random.Random()
-    while True:
-        port = free_ports("127.0.0.1", 1, rng)[0]
-        if all(port_is_free(Address("127.0.0.1", port + place)) for place in range(BROKERS)):
-            return port
 
 
 @pytest.fixture
@@ -102,7 +93,7 @@ def wait_for_tables(text: str, directory: Path) -> None:
 
 def test_the_tour_runs_and_prints_what_the_page_says(start: Callable[[str, str], Path], tmp_path: Path) -> None:
     printed, heard, marks = "", Path(), []
-    for block in blocks(three_free_ports()):
+    for block in blocks(ports_in_a_row(BROKERS)):
         marks.append(block.mark)
         match block.mark:
             case "runs: network":

@@ -83,6 +83,11 @@ class Player:
         await self.until(lambda: len(self.messages) >= count)
         return [message["payload"] for message in self.messages]
 
+    async def different_payloads(self, count: int) -> list[str]:
+        """The same, without what came again."""
+        await self.until(lambda: len({message["payload"] for message in self.messages}) >= count)
+        return list(dict.fromkeys(message["payload"] for message in self.messages))
+
     async def die(self) -> None:
         """Without a word."""
         with contextlib.suppress(ProcessLookupError):

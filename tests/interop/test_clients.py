@@ -1,4 +1,4 @@
-"""Clients that are not ours find what they expect: every QoS, retained messages, wills, sessions, a swap."""
+"""Clients that are not ours find what they expect: every QoS, retained messages, wills, sessions, groups, a swap."""
 
 from __future__ import annotations
 
@@ -129,9 +129,44 @@ def test_what_comes_while_it_is_away_waits_for_it(kind: str, version: int, qos: 
     on(kind, scene)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_members_at_two_brokers_one_gets_each_event(kind: str, version: int) -> None:
+    async def run() -> None:
+        async with (
+            playing(kind) as ann,
+            playing(kind) as ben,
+            broker("b1", {"b2": ""}) as b1,
+            broker("b2", {"b1": str(b1.listen)}) as b2,
+        ):
+            for player, running in ((ann, b1), (ben, b2)):
+                await player.connect(port(running, player), f"at {running.driver.broker.name}", version=version)
+                await player.subscribe("$share/g/t/#", 1)
+            await until(lambda: all(_present(each) == 2 for each in (b1, b2)))
+            async with aiomqtt.Client(*b2.mqtt) as publisher:
+                for number in range(EVENTS):
+                    await publisher.publish(f"t/{number}", str(number), qos=1)
+            await asyncio.gather(ann.payloads(EVENTS // 2), ben.payloads(EVENTS // 2))
+            await asyncio.sleep(GAP_S * 10)  # a copy would have come by now
+            got = [each["payload"] for each in (*ann.messages, *ben.messages)]
+            assert sorted(got, key=int) == [str(number) for number in range(EVENTS)]
+
+    asyncio.run(run())
+
+
+def _present(running: RunningBroker) -> object:
+    """How many members it knows of that are there."""
+    return sum(each["present"] for each in running.driver.broker.table()["groups"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
-    """b3 moves from b2 to b1, and back; at QoS 2 nothing is missing, doubled or out of order."""
+    """b3 moves from b2 to b1, and back; at QoS 2 nothing is missing, doubled or out of order.
+
+    A mosquitto_sub that begins anew has forgotten its half of what was under way, so QoS 2 cannot be had with it. At
+    QoS 1 it may hear twice what it had not acknowledged, and misses nothing.
+    """
+    qos = 1 if kind == "mosquitto" else 2
 
     async def publish(running: RunningBroker) -> None:
         async with aiomqtt.Client(*running.mqtt) as ben:
@@ -149,7 +184,7 @@ def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
             await until(lambda: not any(each.driver.waiting_for() for each in (b1, b2, b3)))
             at = port(b3, player)
             await player.connect(at, "ann", clean=False)
-            await player.subscribe("s", 2)
+            await player.subscribe("s", qos)
             await until(lambda: bool(b1.driver.broker.routing.table.patterns()))
             publishing = asyncio.create_task(publish(b1))
             for middle, goal in (("b2", "b1"), ("b1", "b2")):
@@ -158,9 +193,10 @@ def test_a_link_is_swapped_under_it_while_it_comes_and_goes(kind: str) -> None:
                 await player.disconnect()
                 await player.connect(at, "ann", clean=False)
                 if kind == "mosquitto":
-                    await player.subscribe("s", 2)
+                    await player.subscribe("s", qos)
                 assert (await swapped).error == ""
             await publishing
-            assert await player.payloads(EVENTS) == [str(number) for number in range(EVENTS)]
+            got = await player.payloads(EVENTS) if qos == 2 else await player.different_payloads(EVENTS)
+            assert got == [str(number) for number in range(EVENTS)]
 
     asyncio.run(run())

@@ -11,6 +11,9 @@ from typing import Any, cast
 import pytest
 
 from reknit.core import io
+from reknit.core.homes.homes import Homes
+from reknit.core.homes.options import HomeOptions
+from reknit.core.turn import Turn
 from reknit.live.config import Bounds
 from reknit.live.driver import Driver
 from reknit.live.framing import frame_head
@@ -18,7 +21,9 @@ from reknit.live.journal import Journal
 from reknit.live.links import LinkProtocol
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.model.event import Event
-from reknit.mqtt.options import Output
+from reknit.mqtt.abroad import Abroad
+from reknit.mqtt.moods import Moods
+from reknit.mqtt.options import DoorOptions, Output
 from reknit.mqtt.reasons import Reason
 from reknit.trace.passage import Passage, Seen, expand
 from reknit.trace.records import Kind, Record
@@ -32,6 +37,7 @@ class FakeBroker:
     seen: list[io.Input] = field(default_factory=list)
     at: float | None = None
     fails_on: type | None = None
+    homes: Homes = field(default_factory=lambda: Homes(Turn("b", False), None, {}, "", HomeOptions()))  # type: ignore[arg-type]
 
     def handle(self, each: io.Input, now: float) -> list[io.Effect]:
         self.seen.append(each)
@@ -54,6 +60,8 @@ class FakeDoor:
     calls: list[str] = field(default_factory=list)
     closing: bool = False
 
+    moods: Moods = field(default_factory=lambda: Moods({}))
+    abroad: Abroad = field(default_factory=lambda: Abroad(DoorOptions()))
     asking: bool = False
     passwords: bool = False
     nameless: list[bool] = field(default_factory=list)
@@ -63,7 +71,7 @@ class FakeDoor:
     def allow(self, access: object) -> None:
         """Nothing is forbidden here."""
 
-    def opened(self, conn: int, now: float, *, anonymous: bool, user: str, fault: Reason | None) -> None:
+    def opened(self, conn: int, now: float, *, anonymous: bool, user: str, fault: Reason | None, relayed: bool) -> None:
         self.calls.append(f"opened {conn}")
         self.nameless.append(anonymous)
         self.faults.append(fault)

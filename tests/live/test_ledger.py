@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.core.io import Drop, DropLine, Keep, KeepLine
+from reknit.core.io import Drop, DropLine, Keep, KeepChange, KeepLine
 from reknit.live import ledger as ledger_module
 from reknit.live.ledger import Ledger, incarnation_entry, read_past
 from reknit.model.event import Event
@@ -86,7 +86,21 @@ def test_sessions_and_core_share_one_batch(keeper: Keeper) -> None:
     assert ledger.idle
 
 
-@pytest.mark.parametrize("shelf", ["outbox", "book", "message", "session", "unheard of"])
+def test_the_times_of_changes_are_those_of_the_clock_on_the_wall(keeper: Keeper) -> None:
+    """The next life may have another clock."""
+    ledger, store = Ledger(keeper, {}, {}), MemoryStore()
+    ledger.wall_offset = 1_000.0
+    record = {"id": "a.1", "deed": ["swap", ["a", "b", "c"], "", 0], "part": "mover", "begun": 2.0, "ended": 3.0}
+    ledger.note(KeepChange("a.1", record))
+    ledger.note(KeepChange("a.2", record | {"id": "a.2"}))
+    store.commit(ledger.take())
+    ledger.note(KeepChange("a.2", None))
+    store.commit(ledger.take())
+    past = read_past(store.load(), keeper, "file")
+    assert past.recall([], 1_001.0).changes == [record | {"begun": 1.0, "ended": 2.0}]
+
+
+@pytest.mark.parametrize("shelf", ["outbox", "book", "changes", "message", "session", "unheard of"])
 def test_what_nobody_here_has_written_is_one_line(keeper: Keeper, shelf: str) -> None:
     with pytest.raises(StoreError, match=r"file: not to be understood: .* another reknit") as caught:
         read_past([(shelf, b"k\0" + bytes(8), b"\xc1\xc1")], keeper, "file")

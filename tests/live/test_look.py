@@ -12,6 +12,7 @@ import msgspec
 from reknit.client import connect
 from reknit.core.book.options import BookOptions
 from reknit.core.broker import BrokerOptions
+from reknit.live.config import MqttSection
 from reknit.live.look import count, neighbours, waiting, waiting_for
 from reknit.live.process import BrokerPlan, broker_running
 
@@ -38,7 +39,7 @@ def test_what_is_counted_can_be_written_as_json(plan: Callable[..., BrokerPlan])
             counted = msgspec.json.decode(msgspec.json.encode(count(broker.driver)))
             assert counted["mqtt"]["received"]["Publish"] == 1
             assert counted["shell"]["clients_accepted"] == 1
-            assert counted["core"] == {"malformed_frames": 0, "unrouted": 0, "book_refused": 0}
+            assert counted["core"] == {"malformed_frames": 0, "unrouted": 0, "book_refused": 0, "homes_dropped": 0}
 
     asyncio.run(run())
 
@@ -46,7 +47,7 @@ def test_what_is_counted_can_be_written_as_json(plan: Callable[..., BrokerPlan])
 def test_what_the_book_and_the_guard_had_no_room_for_is_counted(plan: Callable[..., BrokerPlan]) -> None:
     async def run() -> None:
         options = BrokerOptions(book=BookOptions(lines_max=1))
-        async with broker_running(plan(options=options)) as broker:
+        async with broker_running(plan(options=options, mqtt=MqttSection(unique_ids=False))) as broker:
             async with aiomqtt.Client(*broker.mqtt) as client:
                 for topic in ("a", "b"):
                     await client.publish(topic, b"x", qos=1, retain=True)

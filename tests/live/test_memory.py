@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from reknit.core.links.former import FORMER_MAX, HOLDERS_MAX
+from reknit.core.overlay.notes import Notes, write_notes
+from reknit.core.overlay.options import RepairOptions
+from reknit.core.overlay.repair import KNOWN_MAX
 from reknit.live import memory
 from reknit.live.errors import ConfigError
 from reknit.live.memory import Memory, recall, remember
@@ -64,7 +68,7 @@ def test_where_it_cannot_be_written_the_old_one_stays_and_nothing_is_left(
         (b'{"name": "b1", "links": {}, "wanted": {"b2": "x"}}', "neighbour b2: 'x' is no HOST:PORT"),
         (b'{"name": "b1", "links": {}, "notes": "{"}', "no broker's state"),
         (b'{"name": "b1", "links": {}, "notes": "{\\"swap\\": 1}"}', "no broker's state"),
-        (b" " * ((1 << 20) + 1), "larger than"),
+        (b" " * (memory.FILE_BYTES_MAX + 1), "larger than"),
     ],
 )
 def test_a_broken_file_is_refused_by_name(tmp_path: Path, text: bytes, line: str) -> None:
@@ -75,3 +79,14 @@ def test_a_broken_file_is_refused_by_name(tmp_path: Path, text: bytes, line: str
     assert str(refused.value).startswith(str(path))
     with pytest.raises(ConfigError, match="Is a directory"):
         recall(tmp_path, "b1")
+
+
+def test_a_broker_can_read_the_most_that_it_may_have_to_remember(tmp_path: Path) -> None:
+    """Else it could not begin again, and nobody would know why."""
+    name, address = "b" * 64, "host-" * 8 + ".example:65535"
+    others = {f"{number:03}{name}"[:64]: address for number in range(RepairOptions().around_max)}
+    around = {f"{number:03}{name}"[:64]: others for number in range(KNOWN_MAX)}
+    gone = {f"{number:03}{name}"[:64]: list(others)[:HOLDERS_MAX] for number in range(FORMER_MAX)}
+    memory = Memory("b1", {}, notes=write_notes(Notes(around=around, gone=gone)))
+    remember(tmp_path / "b1.json", memory)
+    assert recall(tmp_path / "b1.json", "b1") == memory

@@ -16,17 +16,18 @@ import pytest
 from reknit.cli.verify_routes import compare
 from reknit.client import connect
 from reknit.core.overlay.shapes import find_cycle
-from reknit.live.address import free_ports, parse_address
+from reknit.live.address import parse_address
 from reknit.live.config import NetworkFile, NetworkSection
 from reknit.live.errors import ConfigError, NetworkRunning, StartFailed
 from reknit.live.network import Network
 from reknit.live.plan import NetworkPlan, plan_network
 from reknit.live.statefile import STATE_FILE, read_state
+from tests.ports import ports_in_a_row
 
 
 @pytest.fixture
 def plan() -> NetworkPlan:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    port = ports_in_a_row(3)
     return plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)), random.Random())
 
 
@@ -131,7 +132,7 @@ async def unrest(network: Network) -> str:
 
 
 def test_a_broker_that_is_killed_in_a_swap_goes_on_with_it_in_its_next_life(tmp_path: Path, until: Any) -> None:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    port = ports_in_a_row(4)
     file = NetworkFile(network=NetworkSection(brokers=4, mqtt_base_port=port))
 
     async def run() -> None:

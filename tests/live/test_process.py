@@ -29,17 +29,17 @@ HERE = "127.0.0.1"
 def ports() -> list[int]:
     import random
 
-    return free_ports(HERE, 3, random.Random())
+    return free_ports(HERE, 4, random.Random())
 
 
 class Started:
     """A broker's process; ends with the test."""
 
     def __init__(self, ports: list[int], *more: str) -> None:
-        mqtt, listen, admin = (f"{HERE}:{port}" for port in ports)
+        mqtt, listen, admin, relay = (f"{HERE}:{port}" for port in ports)
         self.admin = f"http://{admin}"
         command = [sys.executable, "-m", "reknit", "broker", "--name", "b1"]
-        command += ["--mqtt", mqtt, "--listen", listen, "--admin", admin, *more]
+        command += ["--mqtt", mqtt, "--listen", listen, "--admin", admin, "--relay", relay, *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def until_ready(self) -> None:
@@ -78,7 +78,8 @@ def test_a_signal_ends_it_cleanly(ports: list[int], started: list[Started], numb
     broker.until_ready()
     os.kill(broker.process.pid, number)
     code, said = broker.end()
-    where = ", ".join(f"{what} {HERE}:{port}" for what, port in zip(("mqtt", "links", "operators"), ports, strict=True))
+    mqtt, listen, admin, relay = (f"{HERE}:{port}" for port in ports)
+    where = f"mqtt {mqtt}, relays {relay}, links {listen}, operators {admin}"
     assert (code, told(said)) == (0, [f"listening: {where}", "ready", "ended"])
 
 

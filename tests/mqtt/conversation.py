@@ -23,6 +23,7 @@ class Room:
         self.now = 0.0
         self.commands: list[io.Command] = []
         self.patterns: dict[str, list[Pattern]] = {}
+        self.shares: dict[str, list[tuple[str, Pattern]]] = {}
         self.expected: set[str] = set()  # clients whose sessions have moved here
         self._clients: dict[int, Client] = {}
 
@@ -55,6 +56,7 @@ class Room:
         self.commands += commands
         for command in commands:
             self._handle(command)
+        self.commands += self.door.moods.take()
         for output in self.door.output():
             self._clients[output.conn].hear(output.data, output.close)
 
@@ -71,7 +73,12 @@ class Room:
         elif isinstance(command, io.Unsubscribe):
             for pattern in command.patterns:
                 self.patterns[command.client].remove(pattern)
-        else:
+        elif isinstance(command, io.Join):
+            self.shares.setdefault(command.client, []).extend(command.shares)
+        elif isinstance(command, io.Part):
+            for share in command.shares:
+                self.shares[command.client].remove(share)
+        elif isinstance(command, io.Publish):
             assert command.client in self.patterns
             for event in command.events:
                 self.publish(event)
@@ -82,6 +89,10 @@ class Room:
         """Deliver an event, wherever it came from; the output waits for the next ``perform``."""
         found = {name: tuple(p for p in held if p.matches(event)) for name, held in self.patterns.items()}
         self.door.deliver(io.Deliver(event, tuple((name, hits) for name, hits in found.items() if hits)), self.now)
+
+    def share(self, event: Event, client: str, share: tuple[str, Pattern]) -> None:
+        """The same of what is for a member of a group."""
+        self.door.share(io.DeliverShared(event, client, *share), self.now)
 
 
 class Client:

@@ -54,7 +54,6 @@ def test_a_connack_announces_bounds_and_what_is_not_available() -> None:
     connack = Room(receive_maximum=20).join("a").connack
     announced = {
         PropertyId.RECEIVE_MAXIMUM: 20,
-        PropertyId.SHARED_AVAILABLE: 0,
         PropertyId.TOPIC_ALIAS_MAXIMUM: 16,
         PropertyId.MAXIMUM_PACKET_SIZE: 1024 * 1024,
     }
@@ -334,18 +333,18 @@ def test_a_delivery_has_the_smaller_qos(version: int) -> None:
 def test_bad_filters_are_refused_one_by_one() -> None:
     room = Room(filters_max=2)
     client = room.join("c")
-    (answer,) = subscribe(client, "a#", "ok", "$share/g/t", "+x", "a/" * 32, "ok/2", "ok/3", "ok")
+    (answer,) = subscribe(client, "a#", "ok", "$share/g+/t", "+x", "a/" * 32, "ok/2", "ok/3", "ok")
     assert isinstance(answer, Suback)
-    bad, shared, quota = Reason.FILTER_INVALID, Reason.SHARED_NOT_SUPPORTED, Reason.QUOTA_EXCEEDED
-    assert answer.reasons == (bad, 0, shared, bad, bad, 0, quota, 0)
+    bad, quota = Reason.FILTER_INVALID, Reason.QUOTA_EXCEEDED
+    assert answer.reasons == (bad, 0, bad, bad, bad, 0, quota, 0)
     assert "at most 2 subscriptions" in str(text(answer.properties, PropertyId.REASON_STRING))
     assert room.commands[1:] == [io.Subscribe("c", (Pattern("ok"), Pattern("ok/2")))]
-    assert room.door.counters.refused == {bad.name: 3, shared.name: 1, quota.name: 1}
+    assert room.door.counters.refused == {bad.name: 4, quota.name: 1}
 
 
 def test_3_1_1_knows_one_failure() -> None:
     client = Room().join("c", V3_1_1)
-    assert subscribe(client, "a#", "ok", "$share/g/t", qos=1) == [Suback(1, (0x80, 1, 0x80))]
+    assert subscribe(client, "a#", "ok", "$share/g", qos=1) == [Suback(1, (0x80, 1, 0x80))]
 
 
 def test_a_selector_chooses_by_content() -> None:

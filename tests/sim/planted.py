@@ -13,6 +13,7 @@ import pytest
 
 from reknit.core import turn
 from reknit.core.broker import Broker
+from reknit.core.homes.homes import Homes
 from reknit.core.io import Import
 from reknit.core.links import link as link_module
 from reknit.core.links.custody import Custody
@@ -38,7 +39,10 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.lines import Group
+from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
+from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
@@ -52,7 +56,7 @@ ONLY: dict[str, str] = {}
 
 
 NEAR: dict[str, int] = {}
-"""By the name of a bug that takes hundreds of schedules to be found: where to begin, so that the test is quick."""
+"""By the name of a bug that takes many schedules to be found: where to begin, so that the test is quick."""
 
 
 def near(seed: int) -> Callable[[Plant], Plant]:
@@ -194,6 +198,7 @@ def count_the_subscriber_just_inserted(patch: Patch) -> None:
     patch.setattr(Table, "wanted_apart_from", wanted)
 
 
+@near(11)
 @plant
 def do_not_tell_the_first_subscriber_of_the_second(patch: Patch) -> None:
     original = SubscriptionForwarding._spread
@@ -205,6 +210,7 @@ def do_not_tell_the_first_subscriber_of_the_second(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "_spread", spread)
 
 
+@near(83)
 @plant
 def a_snapshot_only_adds(patch: Patch) -> None:
     def replace(self: SubscriptionForwarding, neighbour: str, entries: Any) -> None:
@@ -213,6 +219,7 @@ def a_snapshot_only_adds(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "replace", replace)
 
 
+@near(25)
 @plant
 def cover_by_topic_alone(patch: Patch) -> None:
     patch.setattr(announcements, "covers", lambda one, other: filter_covers(one.topic, other.topic))
@@ -356,6 +363,7 @@ def join_without_a_search(patch: Patch) -> None:
     patch.setattr(Search, "begin", begin)
 
 
+@near(194)
 @plant
 def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
@@ -499,6 +507,7 @@ def two_swaps_at_once(patch: Patch) -> None:
     patch.setattr(SwapLinks, "locked", property(lambda self: ""))
 
 
+@near(11)
 @plant
 def a_replaced_link_is_cut_at_once(patch: Patch) -> None:
     def close(self: Overlay, peer: str) -> None:
@@ -508,6 +517,7 @@ def a_replaced_link_is_cut_at_once(patch: Patch) -> None:
     patch.setattr(Overlay, "_close_when_empty", close)
 
 
+@near(7)
 @plant
 def a_broker_forgets_its_part_in_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "notes", lambda self: "")
@@ -518,16 +528,108 @@ def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_tear", lambda self, swap: None)
 
 
+@near(17)
 @plant
 def a_step_does_not_last(patch: Patch) -> None:
     patch.setattr(link_module, "LASTING", (Events, Steered))
 
 
-@near(514)
+@near(1140)
 @among("crashes")
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
+
+
+# --- groups
+
+
+@among("groups")
+@only("shares")
+@plant
+def every_broker_serves_the_group(patch: Patch) -> None:
+    def serve(self: Shares, event: Any, sharing: Any, custody: Custody) -> None:
+        for share in sharing.choices:
+            group = Group(share.group, Pattern(share.topic, share.selector))
+            if group in self._members or share.broker == self.turn.node:
+                self._hand(event, group, custody)
+
+    patch.setattr(Shares, "serve", serve)
+
+
+@near(41)
+@among("groups")
+@only("shares")
+@plant
+def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
+    patch.setattr(Shares, "_send_on", lambda *_: None)
+
+
+@near(48)
+@among("groups")
+@only("shares")
+@plant
+def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
+    original = Shares._leave
+
+    def leave(self: Shares, client: str, group: Group) -> None:
+        original(self, client, group)
+        if group in self._lingering:
+            self._lingering[group] = self.turn.now
+            self.due()
+
+    patch.setattr(Shares, "_leave", leave)
+
+
+@near(5)
+@among("groups")
+@plant
+def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
+    patch.setattr(Transit, "_releasing", property(lambda self: False, lambda self, value: None), raising=False)
+
+
+@near(170)
+@among("groups")
+@only("shares")
+@plant
+def forget_what_members_of_a_life_before_were_to_get(patch: Patch) -> None:
+    patch.setattr(Shares, "news", lambda self, lines: self.lines.news(lines))
+
+
+@among("groups")
+@only("shares")
+@plant
+def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
+    original = Shares.recall
+
+    def recall(self: Shares, lines: Any, seen: Any) -> None:
+        original(self, lines, {})
+
+    patch.setattr(Shares, "recall", recall)
+
+
+# --- homes
+
+
+@among("homes")
+@only("homes")
+@plant
+def keep_a_session_whose_client_has_begun_anew_elsewhere(patch: Patch) -> None:
+    patch.setattr(Sessions, "_end_those_elsewhere", lambda self: self.homes.over.clear())
+
+
+@among("homes")
+@plant
+def let_each_broker_take_its_own_word_for_the_last(patch: Patch) -> None:
+    original = Homes._read
+
+    def read(self: Homes, client: str, value: bytes) -> None:
+        if client in self.clients:
+            self.over.pop(client, None)
+        else:
+            original(self, client, value)
+
+    patch.setattr(Homes, "_read", read)
 
 
 # --- sessions that move
@@ -540,6 +642,7 @@ def serve_a_session_that_has_not_arrived(patch: Patch) -> None:
     patch.setattr(Arrivals, "sift", lambda self, event, sender, match: True)
 
 
+@near(46)
 @only("sessions")
 @plant
 def deliver_what_was_held_before_the_rest(patch: Patch) -> None:
@@ -577,6 +680,7 @@ def hold_what_the_old_broker_has_too(patch: Patch) -> None:
     patch.setattr(Arrivals, "sift", sift)
 
 
+@near(66)
 @plant
 def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
     """The state marks it instead, and that takes time."""
@@ -591,6 +695,7 @@ def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
     patch.setattr(Departures, "on_opened", on_opened)
 
 
+@near(46)
 @plant
 def serve_on_where_a_session_has_been(patch: Patch) -> None:
     patch.setattr(Departures, "sift", lambda self, event, match: True)
@@ -642,14 +747,14 @@ def tell_nobody_of_the_neighbours(patch: Patch) -> None:
     patch.setattr(Repair, "_tell_around", lambda self, tree: None)
 
 
-@near(127)
+@near(182)
 @plant
 def take_back_whom_one_has_given_up(patch: Patch) -> None:
     """The lost one is back, and still holds us for its neighbour."""
 
     def give_up(self: Links, peer: str, reason: str) -> None:
         self.remove(peer, reason)
-        del self._former[peer]
+        del self.former._left[peer]
 
     patch.setattr(Links, "give_up", give_up)
 
@@ -668,7 +773,7 @@ def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
     patch.setattr(Links, "_caller_greets", greets)
 
 
-@near(299)
+@near(656)
 @plant
 def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     """A second change brings back a link before the first has made up for its removal."""
@@ -702,6 +807,7 @@ def forget_what_the_life_before_has_seen(patch: Patch) -> None:
     patch.setattr(Sessions, "recall", lambda self, clients, seen: original(self, clients, {}))
 
 
+@near(7)
 @among("stores")
 @plant
 def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:
@@ -722,6 +828,7 @@ def deliver_what_was_kept_once_more(patch: Patch) -> None:
     patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
 
 
+@near(74)
 @among("stores")
 @plant
 def settle_a_copy_before_the_first_one(patch: Patch) -> None:

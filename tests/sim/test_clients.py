@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import msgspec
+
 from reknit.core.io import Exported, Input
 from reknit.model.event import Event
 from reknit.sim.clients import Clients
@@ -69,6 +71,17 @@ def test_an_export_that_is_not_wanted_any_more_is_not_made() -> None:
     world.clients.thaw("b1", "ann")
     world.run()
     assert world.given == []
+    assert world.clients.is_served("b1", "ann")
+
+
+def test_a_client_that_is_elsewhere_is_not_sent_on_with_a_session_that_it_has_left_behind() -> None:
+    world = _World()
+    moved: list[tuple[str, str, str]] = []
+    world.clients.moved = lambda *each: moved.append(each)
+    world.clients.import_("b2", "ann", msgspec.msgpack.encode([]))
+    world.clients.redirect("b2", "ann", "b3")
+    assert moved == []
+    assert not world.clients.has_session("b2", "ann")
     assert world.clients.is_served("b1", "ann")
 
 

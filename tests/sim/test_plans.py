@@ -22,6 +22,24 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.drains and plan.swaps_per_s and plan.faults.crashes for plan in plans["crashes"])
     assert all(plan.lasting and plan.faults.crashes and not plan.faults.losses for plan in plans["stores"])
     assert not any(plan.lasting for focus in FOCI[:3] for plan in plans[focus])
+    assert all(plan.groups and plan.churn_per_s for plan in plans["groups"])
+    assert not any(plan.groups for focus in FOCI[:3] for plan in plans[focus])
+
+
+def test_every_kind_of_change_is_drawn() -> None:
+    plans = [draw(seed) for seed in range(300)]
+    for name in ("swaps_per_s", "links_per_s", "replaces_per_s", "drains", "newcomers", "lost_s"):
+        drawn = {getattr(plan, name) for plan in plans}
+        assert 0 in drawn
+        assert len(drawn) > 1, name
+
+
+def test_a_focus_keeps_the_network_and_changes_what_happens_to_it() -> None:
+    for seed in range(50):
+        plain = draw(seed)
+        for focus in FOCI[1:]:
+            plan = draw(seed, focus)
+            assert (plan.shape, plan.routing, plan.network) == (plain.shape, plain.routing, plain.network)
 
 
 def test_brokers_with_stores_that_crash_lose_nothing() -> None:

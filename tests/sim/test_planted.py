@@ -20,9 +20,11 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
     assert sorted(set(ONLY.values())) == [
         "bounds",
         "delivery",
+        "homes",
         "liveness",
         "order",
         "sessions",
+        "shares",
         "tables",
         "tree",
         "whole",

@@ -4,14 +4,15 @@ A story is a text of three kinds of lines. ``# ...`` is for the reader, ``$ ...`
 dialogue that the command above them has caused: virtual seconds, who speaks to whom, and what. Everything goes through
 the real codec in the simulator, with one latency and one seed, so a story can only change when the protocol does.
 
-Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [covering] [acks] [settled] [aloud]`` (an edge is ``b1-b2``, a
-lone broker ``b3``; ``aloud`` tells the greetings too); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach
-BROKER WHO``; ``publish BROKER CLIENT TOPIC [name=value...]``; ``link``, ``unlink``, ``break``, ``cut BROKER BROKER`` (a
-cut stops one direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``,
-``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and ``TAIL`` are
-brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``,
-``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with
-``&``.
+Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [covering] [acks] [settled] [aloud] [unique]`` (an edge is
+``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; in a ``unique`` one a client has one session);
+``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER WHO``; ``publish BROKER CLIENT TOPIC
+[name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``, ``unlink``, ``break``, ``cut BROKER
+BROKER`` (a cut stops one direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``;
+``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and
+``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``,
+``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it
+ends with ``&``.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import get_args
 
+import msgspec
+
 from reknit.core.broker import BrokerOptions
-from reknit.core.io import Effect, Input, Observe, Received, Reply, Send
+from reknit.core.homes.options import HomeOptions
+from reknit.core.io import Discard, Effect, Input, Observe, Received, Reply, Send
 from reknit.core.overlay.change import make_change
 from reknit.core.overlay.options import RepairOptions
 from reknit.model.event import Event
@@ -40,6 +44,8 @@ SETUP_S_MAX = 20.0
 
 _SEEN: dict[Kind, str] = {
     Kind.DELIVERED: "delivers {event} to {client}",
+    Kind.SHARED: "delivers {event} to {client}, whose turn it is in {detail}",
+    Kind.PASSED_ON: "sends {event} on to {peer}, for {detail}",
     Kind.DROPPED: "drops {event} from {peer}: {detail}",
     Kind.LINK_UP: "link to {peer} is up",
     Kind.LINK_DOWN: "link to {peer} is down: {detail}",
@@ -93,6 +99,8 @@ class _Told(Cluster):
                 for record in records:
                     if record.kind in _SEEN and (record.kind is not Kind.SETTLED or "settled" in self.shown):
                         yield f"{name}: {_seen(record)}"
+            case Discard(client=client, taken_over=True):
+                yield f"{name}: ends the session of {client}, who is at home elsewhere"
             case Reply(error=error):
                 yield f"{name} answers the operator: {error or 'done'}"
 
@@ -161,12 +169,26 @@ def _message(message: wire.Message) -> str:
             return f"Around me are {', '.join(name for name, _ in neighbours) or 'no others'}"
         case wire.Apart(lost=lost):
             return f"Apart: {lost} is lost"
+        case wire.Lines(lines=lines):
+            return "Lines " + "; ".join(_line(line) for line in lines)
+        case wire.Digests(digests=digests):
+            return "Digests of " + ("all lines" if digests else "no line at all")
         case wire.Steered(mode=mode, events=events):
             return f"Events ({mode.name.lower()}) " + ", ".join(map(_event, events))
         case _ if isinstance(message, wire.Moving):
             return _moving(message)
         case _:
             return _step(message)
+
+
+def _line(line: wire.Line) -> str:
+    if line.kind == "group":
+        counts = msgspec.msgpack.decode(line.value) if line.value else [0, 0]
+        return f"{line.name} has {counts[0]} members, {counts[1]} of them there"
+    if line.kind == "home":
+        home = msgspec.msgpack.decode(line.value)[0] if line.value else "nowhere"
+        return f"{line.name} is at home {home if home == 'nowhere' else f'at {home}'}"
+    return f"{line.kind} {line.name}: " + (f"{len(line.value)} bytes" if line.value else "gone")
 
 
 def _step(message: wire.Message) -> str:
@@ -238,7 +260,7 @@ def _change(change: wire.Change) -> str:
 
 
 def _network(words: list[str]) -> _Told:
-    options = {word for word in words if word in ("covering", "acks", "settled", "aloud")}
+    options = {word for word in words if word in ("covering", "acks", "settled", "aloud", "unique")}
     lost_s = float(next((word[5:] for word in words if word.startswith("lost=")), 0))
     routing = next((word[8:] for word in words if word.startswith("routing=")), "subscription-forwarding")
     brokers = [word for word in words if word not in options and "=" not in word]
@@ -251,6 +273,7 @@ def _network(words: list[str]) -> _Told:
             observe=True,
             founded=True,
             repair=RepairOptions(lost_s=lost_s),
+            homes=HomeOptions(unique="unique" in options),
         ),
         NetworkOptions(latency_s_min=LATENCY_S, latency_s_max=LATENCY_S),
         "story",
@@ -285,6 +308,11 @@ def _publish(cluster: _Told, broker: str, client: str, topic: str, *pairs: str) 
     cluster.publish(broker, client, Event(topic, b"", dict(attributes)))
 
 
+def _join(cluster: _Told, broker: str, client: str, group: str, pattern: list[str]) -> None:
+    cluster.attach(broker, client)
+    cluster.join(broker, client, group, _pattern(pattern))
+
+
 def _made(id_: str, strategy: str, head: str, tail: str) -> wire.Change:
     return make_change(id_, strategy, head.split(","), tail.split(","))
 
@@ -293,6 +321,10 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
     "publish": _publish,
+    "join": lambda cluster, broker, client, group, *pattern: _join(cluster, broker, client, group, list(pattern)),
+    "part": lambda cluster, broker, client, group, *pattern: cluster.part(
+        broker, client, group, _pattern(list(pattern))
+    ),
     "detach": Cluster.detach,
     "link": Cluster.add_link,
     "unlink": Cluster.remove_link,

@@ -14,9 +14,9 @@ topics = st.sampled_from(["a", "a/b", "ä"])
 
 
 @st.composite
-def events(draw: st.DrawFn, count: int, plain: bool) -> list[Event]:
-    """Numbered one after the other by one source, or as they come by a broker in the middle."""
-    rising = draw(st.booleans())
+def events(draw: st.DrawFn, count: int, plain: bool, here: bool) -> list[Event]:
+    """Numbered one after the other by one source, as all that is published ``here``, or as they come by."""
+    rising = here or draw(st.booleans())
     made = []
     for at in range(count):
         event = Event(draw(topics), draw(st.binary(max_size=3)), qos=draw(st.integers(0, 1)), source="s.1", seq=9 + at)
@@ -36,10 +36,9 @@ def passages(draw: st.DrawFn) -> Passage:
         [draw(hops)] * count if same else draw(st.lists(hops, max_size=count)),
         draw(st.lists(hops, max_size=count)),
     )
-    inside = draw(events(count, draw(st.booleans())))
-    return Passage(
-        draw(st.floats(0, 9)), "b1", draw(st.none() | names), inside, clients, peers, settled=draw(st.booleans())
-    )
+    client = draw(st.none() | names)
+    inside = draw(events(count, draw(st.booleans()), client is not None))
+    return Passage(draw(st.floats(0, 9)), "b1", client, inside, clients, peers, settled=draw(st.booleans()))
 
 
 records = st.builds(Record, st.floats(0, 9), st.just("b1"), st.sampled_from([Kind.CALM, Kind.ATTACHED]), client=names)

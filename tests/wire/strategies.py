@@ -93,7 +93,7 @@ frames: st.SearchStrategy[wire.Frame] = st.one_of(
     ),
     st.builds(wire.Data, numbers, numbers, numbers, numbers, st.lists(messages, max_size=4)),
     st.builds(wire.Ack, numbers, numbers, numbers),
-    st.builds(wire.Refuse, texts, st.booleans(), st.booleans()),
+    st.builds(wire.Refuse, texts, st.booleans(), st.booleans(), st.lists(names, max_size=3)),
     st.builds(wire.Farewell, texts),
 )
 
@@ -108,6 +108,7 @@ MESSAGES: list[wire.Message] = [
     wire.Snapshot([("b3", [_A]), ("", [_B])], False),
     wire.Snapshot([], True),
     wire.Leave(),
+    wire.Leave(["b3"]),
     wire.Seek(("b1", 3), "b9", ["b1", "b2"]),
     wire.Sought(("b1", 3), ["b1", "b2", "b9"], ""),
     wire.Sought(("b1", 3), [], "busy"),

@@ -40,6 +40,7 @@ from reknit.wire.messages import (
     Held,
     Hello,
     Known,
+    Leave,
     Message,
     Prepare,
     Prepared,
@@ -80,7 +81,7 @@ def test_an_old_frame_can_be_read_for_ever() -> None:
     frame = Data(7, 2, 1, 1, [Sub([Pattern("a", "x > 3")]), Events([Event("a", b"p", source="s", seq=1)])])
     old = "9601070201019292019192a161a578203e203392009199a161c4017080908000a0a17301"
     assert decode(bytes.fromhex(old)) == frame
-    now = "9601070201019292019192a161a578203e20339200919aa161c4017080908000a0a17301c0"
+    now = "9601070201019292019192a161a578203e20339200919ba161c4017080908000a0a17301c0c0"
     assert encode(frame).hex() == now
 
 
@@ -184,11 +185,19 @@ def test_what_is_no_frame(data: bytes) -> None:
 def test_neighbours_that_are_told_of_are_bounded() -> None:
     some = [(f"b{number}", "127.0.0.1:1") for number in range(AROUND_MAX)]
     assert decode(encode(_data(Around(some)))) == _data(Around(some))
-    with pytest.raises(BadFrame, match="1025 neighbours at once, over the 1024 that are allowed"):
+    with pytest.raises(BadFrame, match="1025 brokers at once, over the 1024 that are allowed"):
         decode(encode(_data(Around([*some, ("more", "")]))))
     for bad in (Around([("b" * 1000, "")]), Apart("b" * 1000)):
         with pytest.raises(BadFrame):
             decode(encode(_data(bad)))
+
+
+def test_brokers_that_are_gone_and_those_who_may_not_know_are_bounded() -> None:
+    many = [f"b{number}" for number in range(AROUND_MAX + 1)]
+    for frame in (_data(Leave(many)), _data(Leave(["b" * 1000])), Refuse("", True, True, many)):
+        with pytest.raises(BadFrame, match="over the"):
+            decode(encode(frame))
+    assert decode(encode(_data(Leave(many[1:])))) == _data(Leave(many[1:]))
 
 
 def test_a_frame_that_is_too_long_is_not_looked_at() -> None:

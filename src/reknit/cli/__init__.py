@@ -12,16 +12,19 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from contextvars import ContextVar
 
 import typer
 
 from reknit import __version__
 
-__all__ = ["build_app", "main"]
+__all__ = ["OPERATOR_FILE", "build_app", "main"]
 
 EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+OPERATOR_FILE: ContextVar[str] = ContextVar("operator_file", default="")
+"""What ``--operator-file`` says, for a verb that asks brokers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -55,7 +58,11 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_version),
-) -> None: ...
+    operator_file: str = typer.Option(
+        "", metavar="FILE", help="What to show at operators' doors: a token, or USER:PASSWORD (or REKNIT_OPERATOR)."
+    ),
+) -> None:
+    OPERATOR_FILE.set(operator_file)
 
 
 def _run(words: list[str]) -> int:

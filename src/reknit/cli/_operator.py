@@ -15,6 +15,7 @@ from typing import Any, Self
 import httpx
 import msgspec
 
+from reknit.cli._credentials import WORD, find_auth, without_secrets
 from reknit.cli._problem import BadInput, Failed
 from reknit.live.statefile import BrokerState, NetworkState, read_state
 
@@ -40,7 +41,8 @@ class _Door:
     """Empty where only the URL is known."""
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.url})" if self.name else self.url
+        shown = without_secrets(self.url)
+        return f"{self.name} ({shown})" if self.name else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Operator:
         self._doors = found or [_Door(broker.admin, broker.name) for broker in find_state().brokers]
         self._named = {door.name: door for door in self._doors if door.name}
         self.added: list[BrokerState] = []
-        self._http = httpx.Client(timeout=ASK_S_MAX, trust_env=False)
+        self._http = httpx.Client(timeout=ASK_S_MAX, trust_env=False, auth=find_auth())
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +136,8 @@ class Operator:
             raise Failed(f"{door}: no answer from this broker ({error})") from None
         if not isinstance(said, dict):
             raise Failed(f"{door}: no operators' door answers there")
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            raise Failed(f"{door}: {said.get('error', said)}; see --operator-file, or {WORD} in the environment")
         if answer.is_error:
             raise Failed(str(said.get("error", said)))
         return said

@@ -35,6 +35,7 @@ def broker(
     mqtts: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect in TLS; see [tls].")] = "",
     ws: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where clients connect through WebSocket.")] = "",
     wss: Annotated[str, typer.Option(metavar="HOST:PORT", help="The same in TLS.")] = "",
+    relay: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where other brokers bring clients of ours.")] = "",
     admin: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where operators ask, over HTTP.")] = "",
     link: Annotated[list[str], typer.Option(metavar="NAME=HOST:PORT", help="A neighbour to dial.")] = [],  # noqa: B006
     expect: Annotated[list[str], typer.Option(metavar="NAME", help="A neighbour that dials us.")] = [],  # noqa: B006
@@ -70,7 +71,7 @@ def broker(
     # Whoever gives the settings has looked at the environment already.
     file = read_broker_file(config, {} if settings else os.environ)
     given = {"name": name, "mqtt": mqtt, "listen": listen, "admin": admin, "state": str(state) if state else ""}
-    given |= {"mqtts": mqtts, "ws": ws, "wss": wss}
+    given |= {"mqtts": mqtts, "ws": ws, "wss": wss, "relay": relay}
     section = msgspec.structs.replace(file.broker, **{key: value for key, value in given.items() if value})
     _refuse_missing(section)
     plan = BrokerPlan(

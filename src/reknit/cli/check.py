@@ -35,7 +35,7 @@ def check(
     seeds: Annotated[int | None, typer.Option(min=1, help="How many random schedules to run (default 200).")] = None,
     first: Annotated[int | None, typer.Option(min=0, help="The seed of the first one (default 0).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Run this one schedule, and show all that is wrong.")] = None,
-    focus: Annotated[str, typer.Option(help="What to look at: all, changes, crashes, or stores.")] = "all",
+    focus: Annotated[str, typer.Option(help="all, changes, crashes, stores, groups, or homes.")] = "all",
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     trace: Annotated[str, typer.Option(metavar="DIR", help="With --seed: write the trace of the run here.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -50,7 +50,8 @@ def check(
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
     crashes; with --focus crashes they do that too. With --focus stores brokers have
-    stores, crash often, and lose nothing.
+    stores, crash often, and lose nothing. With --focus groups clients share subscriptions;
+    with --focus homes they go from broker to broker.
 
     Example: reknit check --seeds 2000
     """

@@ -15,6 +15,7 @@ from typing import Any
 
 from reknit.core.book.book import Book
 from reknit.core.book.retained import RetainedLines
+from reknit.core.homes.homes import HOME, Homes
 from reknit.core.io import (
     Accepted,
     AddLink,
@@ -61,6 +62,7 @@ from reknit.core.routing.gate import Gate
 from reknit.core.routing.strategies import make_routing
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
 from reknit.core.turn import Turn, earliest
 from reknit.core.view import view
@@ -94,20 +96,20 @@ class Broker:
         leaves: bool = False,
         new: bool = False,
         door: str = "",
+        relay: str = "",
     ) -> None:
         """``neighbours``: names and addresses of the brokers to be linked with; no address where they dial.
 
         ``address``: where others can dial this one; they are told, so that either end can mend a link. ``links``: the
         neighbours of the life before, as ``Remember`` gave them; they need no search: the other ends still hold them.
         ``notes``, ``leaves``: of the same. ``new``: it was never linked, so that its first link needs no search.
-        ``door``: where its clients connect; a broker whose sessions move here is told, so that the clients can follow.
+        ``door``: where its clients connect, also those that follow a session; ``relay``: where brokers bring them.
         """
         founded = dict(links or {})
         wanted = {name: at for name, at in (neighbours or {}).items() if name not in founded}
         if options.founded:
             founded, wanted = founded | wanted, {}
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self.source = f"{name}.{incarnation:x}"
         self.turn = Turn(name, options.observe, options.durable)
         self.links = Links(self.turn, address, incarnation, options.routing, options.links, rng, new)
@@ -115,21 +117,22 @@ class Broker:
         self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        times = (options.changes, options.overlay, options.repair)
-        self.replacing = Replacing(
-            self.turn, self.links, self.overlay, edits, options.covering, *times, rng, self.source
-        )
-        hidden = self.overlay.swaps.hidden()
-        expected = [name for name in (*founded, *wanted) if name not in hidden]
+        tree = (self.turn, self.links, self.overlay, edits, options.covering)
+        self.replacing = Replacing(*tree, options.changes, options.overlay, options.repair, rng, self.source)
+        expected = [name for name in (*founded, *wanted) if name not in self.overlay.swaps.hidden()]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())
         self._clients: dict[str, None] = {}
         seen: dict[str, int] = {}  # by source: its last event that came by
-        parts = (self.turn, self.overlay, self.routing, self._clients, seen, self.source)
-        self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         self._untold: dict[str, None] = {}  # neighbours that know nothing of us yet
-        self.book = Book(self.turn, self.source, self.overlay.neighbours, self._send, options.book)
+        self._lines_later: dict[str, list[Message]] = {}  # lines for those, and for others that are not told now
+        book = (self.turn, self.source, self.overlay.neighbours, self._send_lines, options.book)
+        self.book = Book(*book, passing={HOME: options.homes.gone_s})
+        self.homes = Homes(self.turn, self.book, self._clients, relay, options.homes)
         self.retained = RetainedLines(self.turn, self.book)
-        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained)
+        self.shares = Shares(self.turn, self.routing, self.book, options.shares)
+        parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
+        self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
+        layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares)
         self.transit = Transit(self.turn, *layers, self.source, seen, options)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._on_received,
@@ -169,7 +172,7 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book)
+        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
         return earliest(*[each.deadline() for each in parts])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
@@ -184,13 +187,18 @@ class Broker:
                 self.overlay.add(peer, address, None)
 
     def _end_turn(self) -> None:
+        self.transit.end_of_turn()
         self._on_overlay_events(self.overlay.end_of_turn())
         if self.sessions.busy:
             self._on_overlay_events(self.sessions.end_of_turn(self.gate.open))
+        if self.shares.errands:  # a session has stayed, or gone; the overlay has to see what is forwarded
+            self.transit.end_of_turn()
+            self._on_overlay_events(self.overlay.end_of_turn())
         self._on_overlay_events(self.replacing.end_of_turn())
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())
+        self.overlay.history.flush()
         self.links.flush()
 
     def _remembered(self) -> Remember:
@@ -212,9 +220,12 @@ class Broker:
 
     def _on_recall(self, each: Recall) -> None:
         """Clients first: an event that was not routed yet may be for them."""
-        self.retained.news(self.book.recall(each.lines))
-        self.sessions.recall(each.clients, each.seen)
+        lines = self.book.recall(each.lines)
+        self.retained.news(lines)
+        self.sessions.recall(each.clients, each.shares, each.seen)
+        self.shares.recall(lines, each.seen)
         self.transit.recall(each.kept)
+        self.overlay.history.recall(each.changes)
 
     # --- neighbours
 
@@ -241,14 +252,18 @@ class Broker:
                     self._heard(peer)
                 case Replayed(peer=peer):
                     self._replayed(peer)
-                case Unlinked(peer=peer, keep=keep):
+                case Unlinked(peer=peer, keep=keep, lost=lost):
                     self._untold.pop(peer, None)
+                    self._lines_later.pop(peer, None)
+                    drained = self.sessions.drains(peer) and self.overlay.is_left_by(peer)
                     self.sessions.unlinked(peer)
                     self.routing.begin_session(peer)
                     if keep:
                         self.routing.tell_no_more(peer)
                     else:
                         self.routing.forget(peer)
+                    if not drained and (lost or not keep):
+                        self.shares.lines.split()
                     self._heard(peer)
                     self.replacing.unlinked(peer, keep)
                 case Left(peer=peer, heard=heard):
@@ -263,8 +278,9 @@ class Broker:
         match event:
             case Paused(peer=peer):
                 self.routing.pause(peer)
+                self._lines_later.setdefault(peer, [])
             case Resumed(peer=peer):
-                self.routing.resume(peer)
+                self._resume(peer)
             case Tell(peer=peer):
                 self._tell(peer)
             case Established(peer=peer):
@@ -279,17 +295,20 @@ class Broker:
                 self.routing.rename(old, new)
                 self.gate.stands_in(new, old)
                 self._heard(old)
-                self._tell(new) if tell else self.routing.resume(new)
+                self._pass_lines(old, new)
+                self._tell(new) if tell else self._resume(new)
                 self.book.compare(new)
             case Merged(gone=gone, into=into, said=said):
                 self._untold.pop(gone, None)
                 self.routing.begin_session(gone)
                 self.gate.stands_in(into, gone)
                 self.routing.merge(gone, into, said or [])
-                self._tell(into) if said is None else self.routing.resume(into)
+                self._pass_lines(gone, into)
+                self._tell(into) if said is None else self._resume(into)
                 self._heard(gone)
             case Split(old=old, new=new, behind_old=behind_old, behind_new=behind_new):
                 self.routing.split(old, new, behind_old, behind_new)
+                self._lines_later[new] = list(self._lines_later.setdefault(old, []))
                 self.book.compare(new)
 
     def _on_message(self, message: Message, arrived: Arrived) -> None:
@@ -300,7 +319,10 @@ class Broker:
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
         elif isinstance(message, Lines | Digests):
-            self.retained.news(self.book.receive(peer, message))
+            news = self.book.receive(peer, message)
+            self.retained.news(news)
+            self.shares.news(news)
+            self.sessions.news(news)
         elif isinstance(message, ChangeMessage | RepairMessage):
             self._on_overlay_events(self.replacing.receive(peer, message))
         elif not self.overlay.listens(peer):
@@ -335,7 +357,12 @@ class Broker:
 
     def _tell(self, peer: str) -> None:
         self._untold[peer] = None
+        self._lines_later.setdefault(peer, [])
         self._tell_untold()
+
+    def _resume(self, peer: str) -> None:
+        self.routing.resume(peer)
+        self._send_later_lines(peer)
 
     def _replayed(self, peer: str) -> None:
         shut = not self.gate.open
@@ -355,6 +382,7 @@ class Broker:
             if self.gate.may_tell(peer):
                 del self._untold[peer]
                 self.routing.tell(peer)
+                self._send_later_lines(peer)
         if self.gate.open:
             self.transit.release_held()
             self._on_overlay_events(self.overlay.tables_known(True))
@@ -362,6 +390,21 @@ class Broker:
     def _send(self, neighbour: str, message: Message) -> None:
         if (link := self.overlay.link(neighbour)) is not None:
             link.send(message)
+
+    def _send_lines(self, neighbour: str, message: Message) -> None:
+        """Lines go behind what is wanted: whoever reads where the members of a group are has a route to them."""
+        if neighbour in self._lines_later and isinstance(message, Lines):
+            self._lines_later[neighbour].append(message)
+        else:
+            self._send(neighbour, message)
+
+    def _pass_lines(self, old: str, new: str) -> None:
+        """What one was to read is for another."""
+        self._lines_later.setdefault(new, []).extend(self._lines_later.pop(old, []))
+
+    def _send_later_lines(self, neighbour: str) -> None:
+        for message in self._lines_later.pop(neighbour, []):
+            self._send(neighbour, message)
 
     # --- times
 
@@ -372,6 +415,8 @@ class Broker:
         self._on_overlay_events(self.replacing.due())
         self.links.due()
         self.book.due()
+        self.shares.due()
+        self.transit.end_of_turn()
 
     # --- looking in
 
@@ -388,5 +433,7 @@ class Broker:
             "covering": self.options.covering,
             "clients": sorted(self._clients),
             "unrouted": self.transit.unrouted,
+            "groups": self.shares.lines.shown(),
+            "shared_dropped": self.shares.dropped,
             **view(self.gate, self.overlay, self.routing.table),
         }

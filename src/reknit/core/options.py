@@ -8,10 +8,12 @@ from __future__ import annotations
 import msgspec
 
 from reknit.core.book.options import BookOptions
+from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.options import ShareOptions
 
 __all__ = ["BrokerOptions"]
 
@@ -44,4 +46,6 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: ChangeOptions = ChangeOptions()
     repair: RepairOptions = RepairOptions()
     sessions: SessionOptions = SessionOptions()
+    homes: HomeOptions = HomeOptions()
+    shares: ShareOptions = ShareOptions()
     book: BookOptions = BookOptions()

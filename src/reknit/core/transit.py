@@ -26,6 +26,7 @@ from reknit.core.overlay.overlay import Overlay
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
@@ -45,6 +46,7 @@ class Transit:
         routing: Routing,
         sessions: Sessions,
         retained: RetainedLines,
+        shares: Shares,
         source: str,
         seen: dict[str, int],
         options: BrokerOptions,
@@ -56,12 +58,14 @@ class Transit:
         self.routing = routing
         self.sessions = sessions
         self.retained = retained
+        self.shares = shares
         self.source = source
         self.options = options
         self.unrouted = 0  # events that may not have got where they were wanted; see the gate
         self._seen = seen
         self._held: list[tuple[Event, Arrived | None, Custody]] = []
         self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
+        self._releasing = False
         self._seq = 0
 
     # --- in
@@ -156,8 +160,10 @@ class Transit:
 
     def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
+        if self.shares or event.sharing is not None:
+            self._share(event, sender, custody)
         route = self.routing.route(event)
-        matches = route.matches
+        matches = route.matches if event.sharing is None or not event.sharing.alone else ()
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
         if matches:
@@ -167,6 +173,44 @@ class Transit:
                 self.overlay.forward(event, neighbour, sender, custody)
         if self.gate.late:
             self._see_unrouted(event, sender)
+
+    def _share(self, event: Event, sender: str, custody: Custody) -> None:
+        """Where the event is published, decide which members of groups get it; where they are, hand it to them."""
+        if not sender and event.sharing is None:
+            self.shares.stamp(event)
+        if event.sharing is not None:
+            self.shares.serve(event, event.sharing, custody)
+            self._send_on()
+
+    def _send_on(self) -> None:
+        """What members that are not here any more do not get; what it was made of is settled when it is.
+
+        Behind what waited for the gate: that has its numbers already, and numbers must rise on every link.
+        """
+        if self._releasing:
+            return
+        errands, self.shares.errands = self.shares.errands, []
+        for event, custody in errands:
+            event.source = self.source
+            event.seq = self._seq = self._seq + 1
+            if self.turn.observing and event.sharing is not None:
+                (share,), (source, seq) = event.sharing.choices, event.sharing.of
+                detail = f"{source} {seq} {share.group}"
+                self.turn.see(Kind.PASSED_ON, peer=share.broker, event=event, detail=detail)
+            kept = self.turn.keeping  # then what it was made of need not wait
+            self._dispatch(event, "", (), self._own_custody(event) if kept or custody is None else custody)
+
+    def _own_custody(self, event: Event) -> Custody:
+        custody = Custody(None, 0, [event] if self.turn.keeping else [])
+        self.turn.custodies.append(custody)
+        return custody
+
+    def end_of_turn(self) -> None:
+        """The same for what had waited for a client, or for any member."""
+        if not self.shares.at_rest:
+            self.shares.end_of_turn()
+        if self.shares.errands:
+            self._send_on()
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""
@@ -192,9 +236,12 @@ class Transit:
         what was kept for us comes on the old way and on the new one.
         """
         held, self._held = self._held, []
+        self._releasing = True
         for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
             if arrived is not None:
                 self.take(event, arrived)
             else:
                 self._go_on(event, custody)
+        self._releasing = False
+        self._send_on()

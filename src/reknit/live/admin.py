@@ -1,4 +1,4 @@
-"""The operator's door: HTTP with JSON, on the broker's own loop and on loopback.
+"""The operator's door: HTTP with JSON, on the broker's own loop; beyond loopback behind a ``warden``.
 
 Owns: the paths, and what they say. Must not know: how a change of the overlay is made; it asks the core and waits for
 the reply. Every answer is a JSON object; a refusal is 409 with the reason under ``error``.
@@ -18,6 +18,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from reknit.core.io import Drain, Replace, Reply, StopDrain
@@ -30,6 +31,7 @@ from reknit.live.driver import Driver
 from reknit.live.errors import ConfigError
 from reknit.live.metrics import CONTENT_TYPE, Metrics
 from reknit.live.openapi import Operation, describe, routes
+from reknit.live.warden import STRANGER
 from reknit.wire.codec import PATH_BROKERS_MAX
 
 __all__ = ["OPERATIONS", "PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
@@ -184,7 +186,9 @@ class _Admin:
         reasons = [f"waiting for {name}" + (f": {why[name]}" if why.get(name) else "") for name in waiting]
         reasons += ["draining: its clients move to a neighbour"] if self._draining and not self._draining.done() else []
         reasons += [self._driver.trouble] if self._driver.trouble else []
-        body = {"name": self._about.name, "ready": not reasons, "waiting_for": waiting, "reasons": reasons}
+        body = {"name": self._about.name, "ready": not reasons}
+        if not request.scope.get(STRANGER):
+            body |= {"waiting_for": waiting, "reasons": reasons}
         return Json(body, status_code=503 if reasons else 200)
 
     async def openapi(self, request: Request) -> Response:
@@ -331,7 +335,7 @@ def _counting(counters: Counters) -> type[asyncio.Protocol]:
 class AdminServer:
     """Serves an app on a socket that listens already, as a task of the running loop."""
 
-    def __init__(self, app: Starlette, sock: socket.socket, counters: Counters) -> None:
+    def __init__(self, app: ASGIApp, sock: socket.socket, counters: Counters) -> None:
         config = uvicorn.Config(
             app,
             http=_counting(counters),

@@ -28,10 +28,11 @@ from reknit.live.environment import settings_in
 from reknit.live.errors import ConfigError
 from reknit.live.guard import Guard
 from reknit.live.tls import link_tls, server_context
+from reknit.live.warden import check_operators
 
 __all__ = ["Checked", "Setting", "check_file"]
 
-_PLACES = ("mqtt", "mqtts", "ws", "wss", "listen", "admin")
+_PLACES = ("mqtt", "mqtts", "ws", "wss", "listen", "relay", "admin")
 _OF_A_NETWORK = ("network", "link")
 
 
@@ -70,7 +71,11 @@ def check_file(path: Path, environ: Mapping[str, str]) -> Checked:
 
 def _check(file: BrokerFile | NetworkFile) -> None:
     door_options(file.mqtt)
-    Guard(file.access).close()
+    guard = Guard(file.access)
+    guard.close()
+    for each in _sections(file):
+        if each.admin:
+            check_operators(parse_address(each.admin, "broker.admin"), guard, f"broker {each.name}")
     if isinstance(file, BrokerFile):
         _check_own(file)
     speaks_tls = any(each.mqtts or each.wss for each in _sections(file))

@@ -151,6 +151,8 @@ class BrokerSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     wss: str = ""
     """The same in TLS."""
     listen: str = ""
+    relay: str = ""
+    """Where other brokers bring clients that have their session here; chosen beside ``listen``."""
     admin: str = ""
 
 

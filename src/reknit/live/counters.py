@@ -32,5 +32,7 @@ class Counters(msgspec.Struct):
     """Connections that were no WebSocket, or of another subprotocol than ``mqtt``."""
     admin_garbage: int = 0
     """Requests at the operators' door that were no HTTP."""
+    admin_refused: int = 0
+    """Requests there that came without an operator's token or password where one is needed."""
     turns: int = 0
     writes: int = 0

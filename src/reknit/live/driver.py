@@ -18,12 +18,13 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reknit.core.io import (
     Accepted,
     Close,
     Deliver,
+    DeliverShared,
     Dial,
     DialFailed,
     Dialled,
@@ -51,8 +52,9 @@ from reknit.live.moves import Moves
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.operations import Operations
 from reknit.live.pace import EVERY, Pace
+from reknit.live.relay import Relays
 from reknit.live.tls import LinkTls
-from reknit.trace.passage import Seen
+from reknit.trace.passage import RecordSink, Seen
 from reknit.trace.records import Record
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from reknit.mqtt.door import Door
     from reknit.mqtt.session import Question
 
-__all__ = ["Driver", "RecordSink"]
+__all__ = ["Driver"]
 
 ALARM_S_MIN = 0.001
 """No alarm sooner than this, so that an overdue deadline cannot starve the sockets."""
@@ -71,20 +73,6 @@ STOP_S_MAX = 2.0
 """How long the end waits for connections that close; each of them gives up sooner by itself."""
 
 _log = logging.getLogger("reknit.live")
-
-
-class RecordSink(Protocol):
-    """Where the trace goes; it must return at once, and count what it could not take."""
-
-    @property
-    def written(self) -> int: ...
-
-    @property
-    def dropped(self) -> int: ...
-
-    def append(self, seen: list[Seen]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Driver:
@@ -121,6 +109,7 @@ class Driver:
         self.clients: dict[int, ClientProtocol] = {}
         self.moves = Moves(door, self.clients)
         self.operations = Operations(self._turn)
+        self.relays = Relays(self)
         self.trace = trace
         self._memory = memory
         self._clock = clock
@@ -177,8 +166,9 @@ class Driver:
         self.counters.clients_accepted += 1
         self.clients[client.conn] = client
         now = self._clock()
-        nameless, fault = self.guard.lets_in_nameless(client.host), self.crowd.came(client.host, now)
-        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, fault=fault)
+        nameless = client.vouched or self.guard.lets_in_nameless(client.host)
+        terms: dict[str, Any] = {"fault": self.crowd.came(client.host, now), "relayed": client.vouched}
+        self.door.opened(client.conn, now, anonymous=nameless, user=client.user, **terms)
         self._finish()
         return not client.transport.is_closing()
 
@@ -194,7 +184,7 @@ class Driver:
                     self._perform((effect,), now)
         if door.asking:
             for question in door.questions():
-                self._later(self._check(question))
+                self.later(self._check(question))
         self._finish()
         if not self.counters.turns % EVERY:
             self.pace.add(self._clock() - now)
@@ -204,6 +194,13 @@ class Driver:
         good = await self.guard.check(question.user, question.password)
         now = self._clock()
         for command in self.door.answered(question.conn, good, now):
+            self._perform(self.broker.handle(command, now), now)
+        self._finish()
+
+    def not_found(self, conn: int) -> None:
+        """The home of the client on this connection does not answer."""
+        now = self._clock()
+        for command in self.door.not_found(conn, now):
             self._perform(self.broker.handle(command, now), now)
         self._finish()
 
@@ -321,6 +318,8 @@ class Driver:
                 self._dial(peer, address)
             case Reply():
                 self.operations.replied(effect)
+            case DeliverShared():
+                self.door.share(effect, now)
             case Retain(event):
                 self.door.retain(event)
             case Remember():
@@ -331,8 +330,10 @@ class Driver:
     def _finish(self) -> None:
         """The end of a turn: one write for each socket, and only then what nobody waits for."""
         clients, counters = self.clients, self.counters
-        if self.moves.pending:
+        if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
+        if self.door.abroad.seeks:
+            self.relays.take()
         for output in self.door.output():
             if (client := clients.get(output.conn)) is None:
                 continue
@@ -395,9 +396,9 @@ class Driver:
             self.journal.say(f"the neighbours could not be written down: {error}")
 
     def _dial(self, peer: str, address: str) -> None:
-        self._later(self._dialling(peer, address))
+        self.later(self._dialling(peer, address))
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

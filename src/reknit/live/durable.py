@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reknit.core.io import Drop, DropLine, Effect, Keep, KeepLine
+from reknit.core.io import Drop, DropLine, Effect, Keep, KeepChange, KeepLine
 from reknit.live.driver import LOOK_S, STOP_S_MAX, Driver
 from reknit.live.ledger import Ledger, Past, StoreCounters
 from reknit.store.entries import Batch, Store, StoreError
@@ -81,6 +81,7 @@ class DurableDriver(Driver):
         self._counted = self.store = StoreCounters()
         self._stopping = False
         self._ledger = ledger
+        ledger.wall_offset = self.wall_offset
         self._store = store
         self._past: Past | None = past
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="reknit-store")
@@ -100,7 +101,7 @@ class DurableDriver(Driver):
             now = self._clock()
             sessions = past.recalled.sessions(now)
             commands = self.door.recall(sessions, now)
-            self._perform(self.broker.handle(past.recall(sessions), now), now)
+            self._perform(self.broker.handle(past.recall(sessions, self.wall_offset), now), now)
             for command in commands:
                 self._perform(self.broker.handle(command, now), now)
         super().start()
@@ -124,18 +125,22 @@ class DurableDriver(Driver):
     # --- a turn
 
     def _perform_rare(self, effect: Effect, now: float) -> None:
-        if isinstance(effect, Keep | Drop | KeepLine | DropLine):
+        if isinstance(effect, Keep | Drop | KeepLine | DropLine | KeepChange):
             self._ledger.note(effect)
         else:
             super()._perform_rare(effect, now)
 
     def _finish(self) -> None:
-        if self.moves.pending:
+        if self.moves.pending or self.door.moods.noted:
             self.moves.give(self.broker, self._perform, self._clock())
+        if self.door.abroad.seeks:
+            self.relays.take()
         held = self._held
         for output in self.door.output():
             if output.conn in self.clients:
                 held.take(output)
+        if self.door.news:
+            self._tell_clients()
         if self._frames:
             frames, self._frames = self._frames, {}
             held.take_frames(frames)

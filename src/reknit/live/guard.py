@@ -1,16 +1,19 @@
-"""The guard: who may come to the clients' door, and which rules hold there.
+"""The guard: who may come to the clients' door, which rules hold there, and who is an operator.
 
-Owns: the files of passwords and rules, when they are read, and that slow checks of passwords hold up nobody. Must not
-know: MQTT. Files that are bad when the broker begins are a reason not to begin; when they are read again, the
-old ones go on holding, and the one who asked is told.
+Owns: the files of passwords, rules and the operators' token, when they are read, and that slow checks of passwords hold
+up nobody. Must not know: MQTT, or HTTP. Files that are bad when the broker begins are a reason not to begin; when they
+are read again, the old ones go on holding, and the one who asked is told.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
+import re
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,11 +23,13 @@ from reknit.live.errors import ConfigError
 from reknit.live.passwords import Passwords, read_passwords
 from reknit.mqtt.access import Access, BadRule, Rule
 
-__all__ = ["AccessSection", "Guard", "is_loopback", "read_rules"]
+__all__ = ["AccessSection", "Guard", "is_loopback", "read_rules", "read_token"]
 
 CHECKS_WAITING_MAX = 256
 """Passwords that wait to be checked; beyond it one more is refused unread."""
 RULES_BYTES_MAX = 4 << 20
+TOKEN_CHARS_MIN, TOKEN_CHARS_MAX = 16, 512
+_TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 Anonymous: TypeAlias = Literal["loopback", "nobody", "everybody"]
 
@@ -38,6 +43,10 @@ class AccessSection(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The file of users and passwords (`reknit password`); without one, no user name is believed."""
     rules: str = ""
     """The file of rules; without one, whoever may come may do everything."""
+    operators: tuple[str, ...] = ()
+    """Users that may come to the operators' door from other machines; ``*`` stands for any letters."""
+    operator_token: str = ""
+    """A file of one line: whoever brings that as a bearer token may come there, too."""
 
 
 class Guard:
@@ -48,14 +57,18 @@ class Guard:
         self._waiting = 0
         self.refused_unread = 0
         self._passwords: Passwords | None = None
+        self._token = b""
         self.access = Access()
+        if section.operators and not section.passwords:
+            raise ConfigError("access: operators have no passwords without a file of them; set passwords, too")
         self.reload()
 
     def reload(self) -> None:
-        """Read both files again; ``ConfigError``, and nothing has changed, if one is bad."""
+        """Read all files again; ``ConfigError``, and nothing has changed, if one is bad."""
         passwords = read_passwords(Path(self._section.passwords)) if self._section.passwords else None
         access = Access(read_rules(Path(self._section.rules))) if self._section.rules else Access()
-        self._passwords, self.access = passwords, access
+        token = read_token(Path(self._section.operator_token)) if self._section.operator_token else b""
+        self._passwords, self.access, self._token = passwords, access, token
 
     @property
     def knows_passwords(self) -> bool:
@@ -69,6 +82,23 @@ class Guard:
         if self._section.anonymous == "loopback":
             return is_loopback(host)
         return self._section.anonymous == "everybody"
+
+    # --- operators
+
+    @property
+    def knows_operators(self) -> bool:
+        """Whether anybody could come to the operators' door from another machine."""
+        return bool(self._section.operators or self._token)
+
+    def is_token(self, given: bytes) -> bool:
+        return bool(self._token) and hmac.compare_digest(given, self._token)
+
+    async def is_operator(self, user: str, password: bytes) -> bool:
+        """The password is checked first, so that nobody learns by the clock which users are operators."""
+        good = await self.check(user, password)
+        return good and any(fnmatchcase(user, each) for each in self._section.operators)
+
+    # --- passwords
 
     async def check(self, user: str, password: bytes) -> bool:
         if self._passwords is None or self._waiting >= CHECKS_WAITING_MAX:
@@ -97,6 +127,19 @@ def is_loopback(host: str) -> bool:
         return False  # nor is one that could not be told: a client that resets its connection at once has no address
     mapped = getattr(address, "ipv4_mapped", None)
     return bool((mapped or address).is_loopback)
+
+
+def read_token(path: Path) -> bytes:
+    """``ConfigError`` unless it is one line that can be a bearer token, and no guess is likely to hit."""
+    try:
+        with path.open("rb") as file:
+            token = file.read(TOKEN_CHARS_MAX + 2).strip()
+    except OSError as error:
+        raise ConfigError(f"operator_token: {path}: {error.strerror}") from None
+    if not TOKEN_CHARS_MIN <= len(token) <= TOKEN_CHARS_MAX or not _TOKEN.fullmatch(token):
+        wanted = f"one line of {TOKEN_CHARS_MIN} to {TOKEN_CHARS_MAX} letters, digits and ._~+/-"
+        raise ConfigError(f"operator_token: {path}: this is no token: {wanted}")
+    return token
 
 
 class _RulesFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

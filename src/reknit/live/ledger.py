@@ -9,6 +9,7 @@ it matters only to sessions that last, and what those were given is in the same 
     outbox    source and number   an event that clients have published and no neighbour has taken over yet
     book      kind and name       a line of the book: what is retained, among others
     seen      source              the number of its last event that came by
+    changes   id                  a change of the tree that is over, for operators; its times are seconds since 1970
     about     incarnation         of the last life, so that the next one is another even if the clock goes back
 
 Owns: these entries, and how they become values again. Must not know: how or when a batch is committed.
@@ -18,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from reknit.core.io import Drop, DropLine, Keep, KeepLine, Recall
+from reknit.core.io import Drop, DropLine, Keep, KeepChange, KeepLine, Recall
+from reknit.core.overlay.history import Change
 from reknit.model.event import Event, EventId
 from reknit.mqtt.keeping import Keeper, KeptSession
 from reknit.mqtt.recalling import SHELVES, BadEntry, Recalled
@@ -32,7 +34,7 @@ from reknit.wire.messages import Line
 
 __all__ = ["Kept", "Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
 
-OUTBOX, BOOK, SEEN, ABOUT = "outbox", "book", "seen", "about"
+OUTBOX, BOOK, SEEN, CHANGES, ABOUT = "outbox", "book", "seen", "changes", "about"
 SOURCES_MAX = 4_096
 """Sources whose last event is written down; beyond it the one that was written first goes."""
 _INCARNATION = b"incarnation"
@@ -40,8 +42,9 @@ _ROUTED, _UNROUTED = b"r", b"u"
 
 _encode = msgspec.msgpack.Encoder().encode
 _lines = msgspec.msgpack.Decoder(Line)
+_changes = msgspec.msgpack.Decoder(dict[str, Any])
 
-Kept: TypeAlias = Keep | Drop | KeepLine | DropLine
+Kept: TypeAlias = Keep | Drop | KeepLine | DropLine | KeepChange
 
 
 class StoreCounters(msgspec.Struct):
@@ -75,9 +78,14 @@ def incarnation_entry(incarnation: int) -> Batch:
     return {(ABOUT, _INCARNATION): _number(incarnation)}
 
 
+def _shifted(record: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return dict(record) | {key: record[key] + seconds for key in ("begun", "ended")}
+
+
 class Ledger:
     def __init__(self, keeper: Keeper, seen: Mapping[str, int], written: Mapping[str, int]) -> None:
         """``seen``: the core's, by source its last event. ``written``: the same of a life before."""
+        self.wall_offset = 0.0  # from the clock of this life to seconds since 1970
         self._keeper = keeper
         self._seen = seen
         self._written = dict(written)
@@ -96,6 +104,9 @@ class Ledger:
                 changes[_line_key(line.kind, line.name)] = _encode(line)
             case DropLine(kind, name):
                 changes[_line_key(kind, name)] = None
+            case KeepChange(id_, record):
+                kept = None if record is None else _encode(_shifted(record, self.wall_offset))
+                changes[CHANGES, id_.encode()] = kept
 
     @property
     def idle(self) -> bool:
@@ -131,13 +142,17 @@ class Past:
     seen: dict[str, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     kept: list[tuple[Event, bool]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
     incarnation: int = 0
     entries: int = 0
 
-    def recall(self, sessions: Iterable[KeptSession]) -> Recall:
-        """For the core."""
-        clients = {session.client: session.subscriptions.patterns() for session in sessions}
-        return Recall(clients, self.seen, self.lines, self.kept)
+    def recall(self, sessions: Iterable[KeptSession], wall_offset: float = 0.0) -> Recall:
+        """For the core. ``wall_offset``: as the ledger of this life has it."""
+        asked = {session.client: session.subscriptions for session in sessions}
+        clients = {client: each.patterns() for client, each in asked.items()}
+        shares = {client: each.shared_patterns() for client, each in asked.items()}
+        changes = [_shifted(each, -wall_offset) for each in self.changes]
+        return Recall(clients, self.seen, self.lines, self.kept, changes, shares)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
@@ -152,6 +167,12 @@ def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
     return past
 
 
+def _change(value: bytes) -> dict[str, Any]:
+    record = _changes.decode(value)
+    msgspec.convert(record, Change)
+    return record
+
+
 def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
     if shelf in SHELVES:
         past.recalled.take(shelf, key, value)
@@ -159,6 +180,8 @@ def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
         past.kept.append((decode_event(value[1:]), value[:1] == _ROUTED))
     elif shelf == BOOK:
         past.lines.append(_lines.decode(value))
+    elif shelf == CHANGES:
+        past.changes.append(_change(value))
     elif shelf == SEEN:
         past.seen[key.decode()] = int.from_bytes(value, "big")
     elif (shelf, key) == (ABOUT, _INCARNATION):

@@ -50,6 +50,7 @@ def count(driver: Driver) -> dict[str, Any]:
         "clients": len(driver.clients),
         "links": len(driver.links),
         "passwords_unread": driver.guard.refused_unread,
+        "clients_relayed": driver.relays.served,
     }
     counted = {
         "shell": {**msgspec.to_builtins(driver.counters), **shell},
@@ -58,6 +59,7 @@ def count(driver: Driver) -> dict[str, Any]:
             "malformed_frames": driver.broker.links.malformed,
             "unrouted": driver.broker.transit.unrouted,
             "book_refused": driver.broker.book.refused,
+            "homes_dropped": driver.broker.homes.dropped,
         },
         "neighbours": msgspec.to_builtins(driver.journal.neighbours),
         "queued": driver.door.queued,

@@ -19,7 +19,8 @@ from reknit.live.errors import ConfigError
 
 __all__ = ["Memory", "recall", "remember"]
 
-FILE_BYTES_MAX = 1 << 20
+FILE_BYTES_MAX = 16 << 20
+"""More than all that the notes may come to: what a broker has written it must be able to read."""
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,8 +1,9 @@
 """Sessions that move, between the core, the door and the sockets.
 
 Owns: which effects of the core are about a move, and what each makes the door and a client's socket do. Must not know:
-how a session is packed, or which broker takes it. What the door has for the core, states that are ready and packets of
-a client that was not heard for a while, is given at the end of the turn, behind all that the turn was about.
+how a session is packed, or which broker takes it. What the door has for the core, states that are ready, packets of a
+client that was not heard for a while, and whether members of groups are there and have room, is given at the end of the
+turn, behind all that the turn was about.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Moves:
                 self._door.moves.reserve(client)
             case Import(client, state):
                 self._door.arrive(client, state, now)
-            case Discard(client):
-                self._door.discard(client, now)
+            case Discard(client, taken_over):
+                self._door.discard(client, now, taken_over=taken_over)
             case Refer(broker, door):
                 self._door.moves.refer(door if broker else None)
             case Ended():
@@ -79,6 +80,7 @@ class Moves:
             perform(broker.handle(given, now), now)
 
     def _take(self, now: float) -> Iterator[Exported | Command]:
+        yield from self._door.moods.take()
         thawed, self._thawed = self._thawed, []
         for conn, data in thawed:
             yield from self._door.received(conn, data, now)

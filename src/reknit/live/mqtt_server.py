@@ -27,6 +27,9 @@ __all__ = ["ClientProtocol"]
 class ClientProtocol(asyncio.Protocol):
     """One client's connection."""
 
+    vouched = False
+    """Whether another broker has let it in."""
+
     def __init__(self, driver: Driver) -> None:
         self.conn = driver.next_conn()
         self.transport: asyncio.Transport
@@ -40,20 +43,32 @@ class ClientProtocol(asyncio.Protocol):
         self.lingers = False
         """Whether it is to be closed only once the client has read all: unread bytes of its own would cut it short."""
         self._stall: asyncio.TimerHandle | None = None
+        self._upstream: asyncio.Transport | None = None  # to the broker that serves it, if that is another one
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # a loop may have transports of its own kind
         self.write = Outlet(self.transport).write
+        self._identify(transport)
+        self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
+        self._open = self._driver.client_opened(self)
+
+    def _identify(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         self.remote, self.host = str(peer), ""
         if isinstance(peer, tuple):
             self.remote, self.host = str(Address(*peer[:2])), str(peer[0])
         self.user = certified_user(transport)
-        self.transport.set_write_buffer_limits(high=self._driver.bounds.client_buffer_bytes_max)
-        self._open = self._driver.client_opened(self)
+
+    def join(self, upstream: asyncio.Transport) -> None:
+        """From now on another broker serves it: all that it says goes there."""
+        self._upstream = upstream
 
     def data_received(self, data: bytes) -> None:
         if not self._open:
+            return
+        if self._upstream is not None:
+            if not self._upstream.is_closing():
+                self._upstream.write(data)
             return
         try:
             self._driver.client_received(self, data)
@@ -63,12 +78,16 @@ class ClientProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._driver.counters.clients_paused += 1
+        if self._upstream is not None and not self._upstream.is_closing():
+            self._upstream.pause_reading()
         self._stall = self._driver.loop.call_later(self._driver.bounds.client_stall_s_max, self._stalled)
         # Called from inside a write, so the turn that wrote must come to its end first.
         self._driver.loop.call_soon(self._tell, False)
 
     def resume_writing(self) -> None:
         self._forget_stall()
+        if self._upstream is not None and not self._upstream.is_closing():
+            self._upstream.resume_reading()
         self._driver.loop.call_soon(self._tell, True)
 
     def _tell(self, ready: bool) -> None:
@@ -108,5 +127,7 @@ class ClientProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended.set_result(None)
         self._open = False
+        if self._upstream is not None:
+            self._upstream.close()
         self._forget_stall()
         self._driver.client_lost(self)

@@ -45,7 +45,7 @@ __all__ = [
 
 PLACES = ("mqtt", "listen", "admin")
 """What a broker needs an address for."""
-MORE_PLACES = ("mqtts", "ws", "wss")
+MORE_PLACES = ("mqtts", "ws", "wss", "relay")
 """What it may have one for, if it is named."""
 
 

@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from starlette.types import ASGIApp
 
 from reknit.core.broker import Broker
 from reknit.core.io import Remember
 from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
-from reknit.live.driver import Driver, RecordSink
+from reknit.live.driver import Driver
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.guard import Guard, is_loopback
@@ -42,23 +43,28 @@ from reknit.live.log import Line, Log
 from reknit.live.memory import Memory, recall, remember
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.notify import notify
+from reknit.live.relay import RelayDoor
 from reknit.live.tls import link_tls, server_context
+from reknit.live.warden import Warden, check_operators
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import Keeper
 from reknit.store.entries import Store, StoreError
 from reknit.store.sqlite import SqliteStore
+from reknit.trace.passage import RecordSink
 
 __all__ = ["DOORS", "BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
-DOORS = ("mqtts", "ws", "wss")
+DOORS = ("mqtts", "ws", "wss", "relay")
 _IN_TLS = ("mqtts", "wss")
+_OF_BROKERS = ("listen", "relay")
 _PROTOCOLS: dict[str, Callable[[Driver], asyncio.Protocol]] = {
     "mqtt": ClientProtocol,
     "mqtts": ClientProtocol,
     "ws": WebSocketProtocol,
     "wss": WebSocketProtocol,
     "listen": LinkProtocol,
+    "relay": RelayDoor,
 }
 
 HANDSHAKE_S_MIN = 0.01
@@ -182,6 +188,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
     ``say`` is given a line for each change of a link.
     """
     _check_links(plan)
+    guard = _guard(plan)
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
         plan = _recalled(plan, journal)
@@ -189,14 +196,14 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         storage = _storage(plan, journal, undo)
         incarnation = max(time.time_ns() // 1_000_000, storage.past.incarnation + 1 if storage is not None else 0)
-        driver = _driver(plan, incarnation, bound, journal, storage)
+        driver = _driver(plan, incarnation, bound, journal, storage, guard)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
-        for key in (*(key for key in DOORS if key in plan.doors), "mqtt", "listen"):
+        for key in (*(key for key in DOORS if key in sockets), "mqtt", "listen"):
             made = functools.partial(_PROTOCOLS[key], driver)
             secure = tls if key in _IN_TLS else None
-            if key == "listen" and driver.link_tls is not None:
+            if key in _OF_BROKERS and driver.link_tls is not None:
                 secure = driver.link_tls.server
             # The time for a CONNECT begins when TLS is through, so TLS has as much of its own.
             patience = max(plan.settings.mqtt.connect_s_max, HANDSHAKE_S_MIN) if secure is not None else None
@@ -206,16 +213,15 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         driver.start()
         if "admin" in sockets:
             addresses = (str(bound[key]) for key in ("mqtt", "listen", "admin"))
-            app = admin_app(driver, About(plan.name, incarnation, os.getpid(), *addresses))
+            app = _guarded(plan, driver, About(plan.name, incarnation, os.getpid(), *addresses))
             undo.push_async_callback(AdminServer(app, sockets["admin"], driver.counters).close)
         journal.begin(driver.waiting_for())
-        yield RunningBroker(
-            driver, bound["mqtt"], bound["listen"], bound.get("admin"), {key: bound[key] for key in plan.doors}
-        )
+        doors = {key: bound[key] for key in DOORS if key in bound}
+        yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"), doors)
 
 
 def _addresses(bound: Mapping[str, Address]) -> str:
-    whom = {"listen": "links", "admin": "operators"}
+    whom = {"listen": "links", "relay": "relays", "admin": "operators"}
     return ", ".join(f"{whom.get(key, key)} {address}" for key, address in bound.items())
 
 
@@ -238,6 +244,8 @@ def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
 
 def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
     wanted = {"mqtt": plan.mqtt, **plan.doors, "listen": plan.listen}
+    if plan.settings.mqtt.unique_ids:
+        wanted.setdefault("relay", Address(plan.listen.host, 0))
     if plan.admin is not None:
         wanted["admin"] = plan.admin
     sockets: dict[str, socket.socket] = {}
@@ -250,11 +258,26 @@ def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket
 def _check_links(plan: BrokerPlan) -> None:
     """Whoever reaches the brokers' port can be a broker there, unless certificates say who is one."""
     tls = plan.settings.tls
-    if not (tls.link_authorities or tls.plain_links or is_loopback(plan.listen.host)):
-        raise ConfigError(
-            f"broker {plan.name}: listen {plan.listen}: brokers would be reached without TLS from other machines; "
-            "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
-        )
+    for key, address in (("listen", plan.listen), ("relay", plan.doors.get("relay", plan.listen))):
+        if not (tls.link_authorities or tls.plain_links or is_loopback(address.host)):
+            raise ConfigError(
+                f"broker {plan.name}: {key} {address}: brokers would be reached without TLS from other machines; "
+                "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
+            )
+
+
+def _guard(plan: BrokerPlan) -> Guard:
+    """Before any address is bound: with bad files, or none where they are needed, nothing begins."""
+    guard = Guard(plan.settings.access)
+    if plan.admin is not None:
+        check_operators(plan.admin, guard, f"broker {plan.name}")
+    return guard
+
+
+def _guarded(plan: BrokerPlan, driver: Driver, about: About) -> ASGIApp:
+    app = admin_app(driver, about)
+    reached = plan.admin is not None and not is_loopback(plan.admin.host)
+    return Warden(app, driver.guard, driver.counters) if reached else app
 
 
 def _reachable(address: Address) -> str:
@@ -288,21 +311,29 @@ def _storage(plan: BrokerPlan, journal: Journal, undo: contextlib.AsyncExitStack
 
 
 def _driver(
-    plan: BrokerPlan, incarnation: int, bound: Mapping[str, Address], journal: Journal, storage: _Storage | None
+    plan: BrokerPlan,
+    incarnation: int,
+    bound: Mapping[str, Address],
+    journal: Journal,
+    storage: _Storage | None,
+    guard: Guard,
 ) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
-    options = msgspec.structs.replace(settings.options, observe=trace is not None, durable=storage is not None)
+    homes = msgspec.structs.replace(settings.options.homes, unique=settings.mqtt.unique_ids)
+    own = {"observe": trace is not None, "durable": storage is not None, "homes": homes}
+    options = msgspec.structs.replace(settings.options, **own)
     rng = random.Random(f"{plan.name}/{incarnation}")
     listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
+    relays = _reachable(bound["relay"]) if "relay" in bound else ""
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
-    broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves)
+    broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves, relay=relays)
     keeper = storage.keeper if storage is not None else None
     epoch, version = time.time() - time.monotonic(), importlib.metadata.version("reknit")
     door = Door(door_options(settings.mqtt), rng, epoch, version, keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
-    shell |= {"guard": Guard(settings.access), "link_tls": link_tls(settings.tls, plan.name)}
+    shell |= {"guard": guard, "link_tls": link_tls(settings.tls, plan.name)}
     if storage is None:
         return Driver(broker, door, **shell)
     _keep_incarnation(storage, incarnation)

@@ -32,6 +32,8 @@ __all__ = [
     "Event",
     "EventId",
     "Scalar",
+    "Share",
+    "Sharing",
     "Text",
     "check_attributes",
     "derive_attributes",
@@ -77,6 +79,29 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
     correlation: bytes | None = None
 
 
+class Share(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A group that shares a pattern, and the broker that is to hand the event to one of its members."""
+
+    group: str
+    topic: str
+    selector: str
+    broker: str
+
+
+class Sharing(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Who gets an event on behalf of groups. Most events have none."""
+
+    choices: tuple[Share, ...] = ()
+    tried: tuple[str, ...] = ()
+    """Brokers that had no member any more; who sends it on adds itself."""
+    of: EventId = ("", 0)
+    """The event that this one was made of; then it is for the one group alone."""
+
+    @property
+    def alone(self) -> bool:
+        return bool(self.of[0])
+
+
 class Event(msgspec.Struct, array_like=True, gc=False):
     """One event. The broker that accepts it stamps ``source`` and ``seq``, once; from then on it never changes.
 
@@ -93,6 +118,7 @@ class Event(msgspec.Struct, array_like=True, gc=False):
     source: str = ""
     seq: int = 0
     envelope: Envelope | None = None
+    sharing: Sharing | None = None
 
     @property
     def id(self) -> EventId:
@@ -140,6 +166,8 @@ def event_bytes(event: Event) -> int:
         size += _text_bytes(event.content_type)
     if event.envelope is not None:
         size += _ENTRY_BYTES + _text_bytes(event.envelope.response_topic) + len(event.envelope.correlation or b"")
+    if event.sharing is not None:
+        size += _MAP_BYTES + sum(_ENTRY_BYTES + len(share.topic) for share in event.sharing.choices)
     if event.properties:
         size += _MAP_BYTES + sum(_ENTRY_BYTES + _text_bytes(n) + _text_bytes(text) for n, text in event.properties)
     if event.attributes:

@@ -87,12 +87,16 @@ class Door:
         self.moves = self._lives.moves
         self.news = self._lives.news
         """Who has come and gone; the shell takes them out after each turn."""
+        self.abroad = self._lives.abroad
+        """Clients that are at home at another broker."""
         self.redirect = self._lives.redirect
         self.arrive = self._lives.arrive
         self.discard = self._lives.discard
         # Asked for each event, so without a step in between.
         self.deliver: Callable[[io.Deliver, float], None] = self._outbox.deliver
         """Hand an event to its clients, one copy each."""
+        self.share = self._outbox.share
+        self.moods = self._outbox.moods
         self.output: Callable[[], list[Output]] = self._outbox.take
         """What is to be written, once for each connection that was touched since the last call."""
         self._topics_read: dict[bytes, str] = {}  # shared by all parsers, and bounded there
@@ -100,11 +104,19 @@ class Door:
     # --- what the shell says
 
     def opened(
-        self, conn: int, now: float, *, anonymous: bool = True, user: str = "", fault: Reason | None = None
+        self,
+        conn: int,
+        now: float,
+        *,
+        anonymous: bool = True,
+        user: str = "",
+        fault: Reason | None = None,
+        relayed: bool = False,
     ) -> None:
         """A socket was accepted. ``anonymous``: a client needs no name here. ``user``: who a certificate says it is.
 
         ``fault``: why it is not served, whoever it is; it is told as soon as it has said in which version it can read.
+        ``relayed``: see ``abroad``.
         """
         options = self._options
         parser = Parser(
@@ -112,7 +124,9 @@ class Door:
             first_packet_bytes_max=options.first_packet_bytes_max,
             topics=self._topics_read,
         )
-        self._lives.connections[conn] = Connection(conn, parser, now, anonymous=anonymous, user=user, fault=fault)
+        self._lives.connections[conn] = Connection(
+            conn, parser, now, anonymous=anonymous, user=user, fault=fault, relayed=relayed
+        )
         self._lives.alarms.set((CONNECTION, conn), now + options.connect_s_max)
         self.counters.accepted += 1
         self.counters.connections += 1
@@ -134,6 +148,8 @@ class Door:
                 self.counters.received["Publish"] += 1
                 return [io.Publish(session.client, [Event(*lone)])]
         commands: list[io.Command] = []
+        if session is None:
+            connection.raw += data
         try:
             if connection.asked is not None:
                 self._check_early(connection, len(data))
@@ -170,6 +186,13 @@ class Door:
 
     def answered(self, conn: int, good: bool, now: float) -> list[io.Command]:
         """Whether the password of the client on this connection was right."""
+        go_on = self._lives.known if good else self._lives.unknown
+        return self._resume(conn, now, go_on)
+
+    def _resume(
+        self, conn: int, now: float, go_on: Callable[[Connection, packets.Connect, list[io.Command], float], None]
+    ) -> list[io.Command]:
+        """What was asked about this connection is known; what came behind its CONNECT meanwhile follows."""
         connection = self._lives.connections.get(conn)
         commands: list[io.Command] = []
         if connection is None or connection.asked is None:
@@ -178,11 +201,21 @@ class Door:
         connect, early = connection.asked, connection.early
         connection.asked, connection.early = None, []
         try:
-            self._lives.known(connection, connect, good, commands, now)
+            go_on(connection, connect, commands, now)
             self._read(connection, early, commands, now)
         except ProtocolError as error:
             self._lives.fail(connection, error, commands, now)
         return commands
+
+    # --- clients that are at home elsewhere
+
+    def found(self, conn: int) -> bytes | None:
+        """Its home serves it from now on: all that it has said. It is no client here any more; None if it has gone."""
+        return self._lives.hand_over(conn)
+
+    def not_found(self, conn: int, now: float) -> list[io.Command]:
+        """Its home did not answer in time."""
+        return self._resume(conn, now, self._lives.alone)
 
     def allow(self, access: Access) -> None:
         """From now on these rules hold, also for clients that are connected."""
@@ -214,6 +247,11 @@ class Door:
     def queued(self) -> int:
         """Messages that wait for clients, or for what clients have to say to them."""
         return sum(session.queued for session in self._sessions.values())
+
+    @property
+    def home_s_max(self) -> float:
+        """How long a client's home may take to answer."""
+        return self._options.home_s_max
 
     @property
     def sys_interval_s(self) -> float:
@@ -351,6 +389,10 @@ class Door:
             commands.append(io.Subscribe(session.client, tuple(outcome.learn)))
         if outcome.forget:
             commands.append(io.Unsubscribe(session.client, tuple(outcome.forget)))
+        if outcome.join:
+            commands.append(io.Join(session.client, tuple(outcome.join)))
+        if outcome.part:
+            commands.append(io.Part(session.client, tuple(outcome.part)))
         for reason in outcome.reasons:
             if reason >= Reason.UNSPECIFIED_ERROR:
                 self.counters.refused[reason.name] += 1

@@ -33,6 +33,8 @@ def check_connect(packet: Connect, options: DoorOptions) -> None:
         raise ProtocolError(
             Reason.CLIENT_ID_NOT_VALID, f"a client identifier has at most {options.client_id_bytes_max} bytes"
         )
+    if packet.client_id.startswith("$share/"):
+        raise ProtocolError(Reason.CLIENT_ID_NOT_VALID, "names that begin with $share/ are for groups")
     if packet.version == V3_1_1 and not packet.client_id and not packet.clean_start:
         raise ProtocolError(Reason.CLIENT_ID_NOT_VALID, "a lasting session needs a client identifier")
     _check_will(packet, options)
@@ -83,7 +85,6 @@ def connack_properties(packet: Connect, client: str, expiry_s: int, options: Doo
         (PropertyId.RECEIVE_MAXIMUM, options.receive_maximum),
         (PropertyId.MAXIMUM_PACKET_SIZE, options.packet_bytes_max),
         (PropertyId.TOPIC_ALIAS_MAXIMUM, options.topic_aliases_max),
-        (PropertyId.SHARED_AVAILABLE, 0),
     ]
     if integer(packet.properties, PropertyId.SESSION_EXPIRY, 0) != expiry_s:
         announced.append((PropertyId.SESSION_EXPIRY, expiry_s))

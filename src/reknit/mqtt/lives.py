@@ -12,6 +12,7 @@ from collections.abc import Callable
 from reknit.core import io
 from reknit.model.event import Event, derive_attributes
 from reknit.mqtt import packets
+from reknit.mqtt.abroad import Abroad
 from reknit.mqtt.access import Access
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
@@ -51,6 +52,7 @@ class Lives:
         self.counters = counters
         self._make = make or (lambda client: Session(client, options))
         self.moves = Moves(sessions, self.alarms, counters, options, self._make)
+        self.abroad = Abroad(options)
         self.passwords = False
         self.questions: list[Question] = []
         self.news: list[News] = []
@@ -75,20 +77,44 @@ class Lives:
         else:
             raise ProtocolError(Reason.NOT_AUTHORIZED, "a user name and a password are needed here")
 
-    def known(
-        self, connection: Connection, packet: packets.Connect, good: bool, commands: list[io.Command], now: float
-    ) -> None:
-        """The client's password was checked."""
-        if not good:
-            raise ProtocolError(Reason.BAD_CREDENTIALS, "the user name or the password is wrong")
+    def known(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
+        """The client's password was right."""
         connection.user, connection.by_password = packet.username or "", True
         self._admit(connection, packet, commands, now)
 
-    def _admit(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
+    def unknown(self, *_: object) -> None:
+        raise ProtocolError(Reason.BAD_CREDENTIALS, "the user name or the password is wrong")
+
+    def alone(self, connection: Connection, packet: packets.Connect, commands: list[io.Command], now: float) -> None:
+        """The broker that has its session is out of reach."""
+        self.abroad.check_lost(packet.client_id, now)
+        self._admit(connection, packet, commands, now, here=True)
+
+    def hand_over(self, conn: int) -> bytes | None:
+        """The connection is another broker's to serve: all that has come on it. None if it is gone."""
+        connection = self.connections.get(conn)
+        if connection is None or connection.asked is None:
+            return None
+        self.abroad.reached(connection.asked.client_id)
+        self.hang_up(connection, [], connection.heard)
+        return bytes(connection.raw)
+
+    def _admit(
+        self,
+        connection: Connection,
+        packet: packets.Connect,
+        commands: list[io.Command],
+        now: float,
+        *,
+        here: bool = False,
+    ) -> None:
+        """``here``: whatever is said of a session elsewhere."""
         self.moves.check(packet.client_id)
         client = packet.client_id or f"auto-{self._rng.getrandbits(64):016x}"
         self._check_owner(connection.user, client)
         self._check_will(connection.user, client, packet.will)
+        if not here and client not in self.sessions and self.abroad.seeks_for(connection, packet, client):
+            return
         self._make_way(client, packet, commands, now)
         session = self.sessions.get(client)
         present = session is not None
@@ -97,6 +123,7 @@ class Lives:
         if session.expected:
             commands.append(io.Attach(client))  # the core is to know that the client has found it
         accept_connect(connection, packet, self._options)
+        connection.raw = bytearray()
         connection.session, connection.client = session, client
         self.news.append(news_of("connected", connection))
         self.counters.clients += 1
@@ -201,6 +228,7 @@ class Lives:
         """A session that was reserved is here."""
         session = self.sessions[client] = self.moves.arrived(client, state, now)
         self._identify(session, session.user)
+        self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         session.changed()
         self._watch_away(session)
@@ -209,6 +237,7 @@ class Lives:
         """A session of a life before; it may be over."""
         self.sessions[session.client] = session
         self._identify(session, session.user)
+        self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         if session.ends_at > now:
             self._watch_away(session)
@@ -219,13 +248,14 @@ class Lives:
         wake_at = min(session.ends_at, session.will_at if session.will else session.ends_at)
         self.alarms.set((SESSION, session.client), wake_at)
 
-    def discard(self, client: str, now: float) -> None:
-        """A session that was reserved or has arrived is void."""
+    def discard(self, client: str, now: float, *, taken_over: bool = False) -> None:
+        """A session that was reserved or has arrived is void, or its client has begun anew elsewhere."""
         self.moves.forget(client)
         session = self.sessions.get(client)
         if session is not None:
             if session.connection is not None:
-                self._dismiss(session.connection, Reason.ADMINISTRATIVE_ACTION, "", [], now)
+                reason = Reason.SESSION_TAKEN_OVER if taken_over else Reason.ADMINISTRATIVE_ACTION
+                self._dismiss(session.connection, reason, "", [], now)
             if client in self.sessions:
                 self._forget(session)
 
@@ -303,6 +333,7 @@ class Lives:
         session.ends_at = now + session.expiry_s
         session.will_at = now + min(connection.will_delay_s, session.expiry_s)
         session.changed()
+        self._outbox.moods.note(session)
         self.check_away(session, commands, now)
 
     def check_away(self, session: Session, commands: list[io.Command], now: float) -> None:
@@ -332,6 +363,7 @@ class Lives:
 
     def _forget(self, session: Session) -> None:
         self.moves.stay(session.client)
+        self._outbox.moods.forget(session.client)
         del self.sessions[session.client]
         session.ended()
         self.counters.sessions = len(self.sessions)

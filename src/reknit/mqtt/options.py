@@ -72,6 +72,12 @@ class DoorOptions:
     """How long a session that is to move waits for acknowledgements of what its client has been sent."""
     arrival_s_max: float = 60.0
     """How long a session that has moved here waits for its client at least, and keeps messages of QoS 0 for it."""
+    unique_ids: bool = True
+    """Whether a client has one session in the whole network: at another broker it is served by the one that has it."""
+    home_s_max: float = 2.0
+    """How long a client that comes to another broker waits for the one that has its session; then it gets 0x89."""
+    home_lost_s: float = 30.0
+    """If the one that has the session is out of reach for so long, the client begins a new one where it comes."""
     refused_filters: tuple[str, ...] = ()
     """Filters to which nobody may subscribe, word for word; the answer is 0x80."""
     sys_interval_s: float = 10.0

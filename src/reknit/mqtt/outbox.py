@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reknit.core.io import Deliver
+from reknit.core.io import Deliver, DeliverShared
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
+from reknit.mqtt.moods import Moods
 from reknit.mqtt.options import DoorCounters, Output
 from reknit.mqtt.outgoing import Copies, plain_wire
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Puback, Pubcomp, Pubrec, Pubrel, Suback
@@ -38,7 +39,7 @@ PUMP_MESSAGE_BYTES = 64
 class Outbox:
     """The output of all connections of a door."""
 
-    __slots__ = ("_counters", "_epoch", "_sessions", "_topics", "_touched", "now")
+    __slots__ = ("_counters", "_epoch", "_sessions", "_topics", "_touched", "moods", "now")
 
     def __init__(self, counters: DoorCounters, sessions: dict[str, Session], epoch: float) -> None:
         """``sessions``: the door's, by client. ``epoch``: what makes a time of the door one since 1970."""
@@ -47,6 +48,7 @@ class Outbox:
         self._epoch = epoch
         self._counters = counters
         self._sessions = sessions
+        self.moods = Moods(sessions)
         self._topics: dict[str, bytes] = {}  # bounded where it is filled, in `outgoing`
         self._touched: list[Connection] = []  # each has something in `out`, or is closing
 
@@ -145,7 +147,18 @@ class Outbox:
         if session is None:
             self._counters.dropped["no session"] += 1
             return
-        found = session.subscriptions.matching(patterns)
+        self._deliver_to(session, event, session.subscriptions.matching(patterns))
+
+    def share(self, effect: DeliverShared, now: float) -> None:
+        """The one copy of an event that is for a group."""
+        self.now = now
+        session = self._sessions.get(effect.client)
+        if session is None:
+            self._counters.dropped["no session"] += 1
+            return
+        self._deliver_to(session, effect.event, session.subscriptions.shared((effect.group, effect.pattern)))
+
+    def _deliver_to(self, session: Session, event: Event, found: list[Subscription]) -> None:
         if not found:
             self._counters.dropped["no subscription"] += 1
             return
@@ -185,6 +198,7 @@ class Outbox:
         if connection is None or session.replay or not session.open:
             if not session.wait(message):
                 self._counters.dropped["queue full"] += 1
+            self.moods.note(session)
             return
         ident = session.send(message)
         if not self._publish(connection, message, ident):
@@ -210,6 +224,7 @@ class Outbox:
                 session.withdraw(ident)
             if budget < 0 and session.replay:
                 return True
+        self.moods.note(session)
         return False
 
     def _publish(self, connection: Connection, message: Message, packet_id: int = 0, *, again: bool = False) -> bool:

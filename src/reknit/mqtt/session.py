@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from reknit.core.homes.homes import Home
 from reknit.model.event import Event, EventId, event_bytes
 from reknit.mqtt.access import Grants
 from reknit.mqtt.options import DoorOptions
@@ -57,6 +58,18 @@ class Question(msgspec.Struct, frozen=True, gc=False):
     conn: int
     user: str
     password: bytes
+
+
+class Seek(msgspec.Struct, frozen=True, gc=False):
+    """The session of the client on this connection is at another broker, which is to be asked to serve it there."""
+
+    conn: int
+    client: str
+    user: str
+    """Who it has proved to be."""
+    home: Home
+    said: bytes
+    """All that has come on the connection so far."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +111,11 @@ class Connection:
     fault: Reason | None = None
     """Why it is not served, whoever it is."""
     asked: Connect | None = None
-    """A CONNECT whose password is being checked."""
+    """A CONNECT whose password is being checked, or whose session is being asked for elsewhere."""
+    raw: bytearray = field(default_factory=bytearray)
+    """All that has come before its CONNECT was accepted."""
+    relayed: bool = False
+    """Whether another broker serves its client through this connection."""
     early: list[Packet] = field(default_factory=list)
     """What has come behind it meanwhile."""
     early_bytes: int = 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,6 +28,10 @@ from reknit.mqtt.reasons import Reason
 __all__ = ["Outcome", "Refusal", "Subscription", "Subscriptions", "read_request", "selector_of"]
 
 
+Share: TypeAlias = tuple[str, Pattern]
+"""A group, and what it shares."""
+
+
 class Subscription(msgspec.Struct, frozen=True, gc=False):
     filter: str
     pattern: Pattern
@@ -35,11 +40,20 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
     identifier: int = 0
     """0 where the client gave none."""
     retain_as_published: bool = False
+    group: str = ""
+    """With whose other members it is shared; empty for a subscription of the client's own."""
+
+    @property
+    def share(self) -> Share:
+        return self.group, self.pattern
 
     @property
     def special(self) -> bool:
         """Whether a delivery must look at it even at QoS 0."""
-        return self.no_local or self.identifier > 0 or self.retain_as_published
+        return not self.group and (self.no_local or self.identifier > 0 or self.retain_as_published)
+
+
+_SHARED = "$share/"
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
@@ -61,6 +75,9 @@ class Outcome:
     """What the core must learn."""
     forget: list[Pattern] = field(default_factory=list)
     """What the core must forget after that."""
+    join: list[Share] = field(default_factory=list)
+    part: list[Share] = field(default_factory=list)
+    """The same of what is shared."""
     replay: list[Subscription] = field(default_factory=list)
     """Those that are to be sent what was retained."""
 
@@ -69,21 +86,23 @@ class Outcome:
         if refusal.why not in self.whys:
             self.whys.append(refusal.why)
 
-    def note(self, learn: Pattern | None, forget: Pattern | None) -> None:
+    def note(self, learn: Share | None, forget: Share | None) -> None:
+        """Without a group, it is the client's own."""
         if learn is not None:
-            self.learn.append(learn)
+            self.join.append(learn) if learn[0] else self.learn.append(learn[1])
         if forget is not None:
-            self.forget.append(forget)
+            self.part.append(forget) if forget[0] else self.forget.append(forget[1])
 
 
 class Subscriptions:
     """The subscriptions of one session."""
 
-    __slots__ = ("_by_filter", "_by_pattern", "_special", "local")
+    __slots__ = ("_by_filter", "_by_pattern", "_by_share", "_special", "local")
 
     def __init__(self) -> None:
         self._by_filter: dict[str, Subscription] = {}
         self._by_pattern: dict[Pattern, list[Subscription]] = {}
+        self._by_share: dict[Share, list[Subscription]] = {}
         self._special = 0
         self.local = 0  # how many ask for what only this broker publishes, which the core need not know
 
@@ -100,10 +119,19 @@ class Subscriptions:
         """What the core has to know."""
         return tuple(self._by_pattern)
 
+    def shared_patterns(self) -> tuple[Share, ...]:
+        """The same of groups."""
+        return tuple(self._by_share)
+
     def restore(self, subscriptions: Iterable[Subscription]) -> None:
         """Those of a session that another door had; the core knows their patterns."""
         for each in subscriptions:
             self._put(each)
+
+    @property
+    def shares(self) -> bool:
+        """Whether any is shared."""
+        return bool(self._by_share)
 
     @property
     def special(self) -> bool:
@@ -123,7 +151,7 @@ class Subscriptions:
                 outcome.refuse(read)
                 continue
             outcome.reasons.append(Reason(read.qos))
-            if not request.retain_handling or (request.retain_handling == 1 and request.filter not in self):
+            if not read.group and request.retain_handling < (1 if request.filter in self else 2):
                 outcome.replay.append(read)
             learn, forget = self._put(read)
             outcome.note(learn, forget)
@@ -137,10 +165,16 @@ class Subscriptions:
             outcome.note(None, self._drop(self._by_filter.pop(topic_filter, None)))
         return outcome
 
-    def _put(self, new: Subscription) -> tuple[Pattern | None, Pattern | None]:
-        """The pattern that the core must learn, and the one that it must forget."""
-        holders = self._by_pattern.setdefault(new.pattern, [])
-        learn = None if holders or is_local(new.filter) else new.pattern
+    def _holders(self, of: Subscription) -> list[Subscription]:
+        """Those that are one to the core."""
+        if of.group:
+            return self._by_share.setdefault(of.share, [])
+        return self._by_pattern.setdefault(of.pattern, [])
+
+    def _put(self, new: Subscription) -> tuple[Share | None, Share | None]:
+        """What the core must learn, and what it must forget."""
+        holders = self._holders(new)
+        learn = None if holders or is_local(new.filter) else new.share
         holders.append(new)
         self._special += new.special
         self.local += is_local(new.filter)
@@ -148,17 +182,20 @@ class Subscriptions:
         self._by_filter[new.filter] = new
         return learn, forget
 
-    def _drop(self, old: Subscription | None) -> Pattern | None:
+    def _drop(self, old: Subscription | None) -> Share | None:
         if old is None:
             return None
-        holders = self._by_pattern[old.pattern]
+        holders = self._holders(old)
         holders.remove(old)
         self._special -= old.special
         self.local -= is_local(old.filter)
         if holders:
             return None
-        del self._by_pattern[old.pattern]
-        return None if is_local(old.filter) else old.pattern
+        if old.group:
+            del self._by_share[old.share]
+        else:
+            del self._by_pattern[old.pattern]
+        return None if is_local(old.filter) else old.share
 
     def wanting(self, event: Event) -> tuple[Pattern, ...]:
         """The patterns that match what this broker says of itself."""
@@ -171,6 +208,10 @@ class Subscriptions:
         by_pattern = self._by_pattern
         return [subscription for pattern in patterns for subscription in by_pattern.get(pattern, ())]
 
+    def shared(self, share: Share) -> list[Subscription]:
+        """Those that are shared in this way."""
+        return list(self._by_share.get(share, ()))
+
 
 def selector_of(properties: Properties) -> str:
     """The selector that a SUBSCRIBE carries; empty where there is none."""
@@ -182,23 +223,32 @@ def selector_of(properties: Properties) -> str:
 
 def read_request(request: Request, properties: Properties, options: DoorOptions) -> Subscription | Refusal:
     """The subscription that a request asks for, or why it cannot be one."""
-    if request.filter.startswith("$share/"):
-        return Refusal(Reason.SHARED_NOT_SUPPORTED, "shared subscriptions are not available")
     if request.filter in options.refused_filters:
         return Refusal(Reason.UNSPECIFIED_ERROR, f"{request.filter} is refused here")
     try:
         _check_size(request.filter, options)
-        pattern = Pattern.parse(request.filter)
+        group, topic_filter = _group_of(request.filter)
+        pattern = Pattern.parse(topic_filter)
     except BadPattern as error:
         return Refusal(Reason.FILTER_INVALID, _one_line(error))
     try:
         selector = selector_of(properties)
-        pattern = Pattern.parse(request.filter, selector) if selector else pattern
+        pattern = Pattern.parse(topic_filter, selector) if selector else pattern
     except BadPattern as error:
         return Refusal(Reason.IMPLEMENTATION_ERROR, _one_line(error))
     identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
     as_published = request.retain_as_published
-    return Subscription(request.filter, pattern, request.qos, request.no_local, identifier, as_published)
+    return Subscription(request.filter, pattern, request.qos, request.no_local, identifier, as_published, group)
+
+
+def _group_of(topic_filter: str) -> tuple[str, str]:
+    """The group of a filter, empty where there is none, and the filter without it."""
+    if not topic_filter.startswith(_SHARED):
+        return "", topic_filter
+    group, _, rest = topic_filter.removeprefix(_SHARED).partition("/")
+    if not group or not rest or "+" in group or "#" in group:
+        raise BadPattern("a shared subscription is written $share/group/filter, and the group without + or #")
+    return group, rest
 
 
 def _one_line(error: BadPattern) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reknit.core.io import Exported, Input
+from reknit.core.io import Exported, Input, Presence
 from reknit.model.event import Event
 from reknit.sim.kernel import Kernel
 from reknit.trace.records import Kind, Record
@@ -51,6 +51,8 @@ class Clients:
         """Called with (broker, client, event)."""
         self.moved: Callable[[str, str, str], None] | None = None
         """Called with (client, old broker, new broker) when a client was sent elsewhere."""
+        self.ousted: Callable[[str, str], None] | None = None
+        """Called with (client, broker) when the session that it had there has given way to another one of its own."""
         self._at: dict[str, str] = {}  # by client: its broker
         self._sessions: dict[tuple[str, str], _Session] = {}
 
@@ -62,6 +64,22 @@ class Clients:
 
     def detach(self, node: str, client: str) -> None:
         self._sessions.pop((node, client), None)
+
+    def wait_at(self, node: str, client: str) -> None:
+        """For a broker that is not there."""
+        self._at[client] = node
+
+    def come_back(self, node: str, client: str) -> None:
+        """It goes on with a session that has waited for it."""
+        self._at[client] = node
+        self.records.append(Record(self.kernel.now, node, Kind.TAKEN, client=client))
+        session = self._sessions[node, client]
+        self._wake(node, client, session, len(session.waiting))
+
+    def oust(self, node: str, client: str) -> None:
+        self.detach(node, client)
+        if self.ousted is not None and self._at.get(client) == node:
+            self.kernel.after(0.0, self.ousted, client, node)
 
     def crash(self, node: str) -> None:
         for key in [key for key in self._sessions if key[0] == node]:
@@ -110,12 +128,15 @@ class Clients:
 
     def redirect(self, node: str, client: str, broker: str) -> None:
         del self._sessions[node, client]
+        if self._at.get(client) != node:
+            return  # what has moved is a session that it has left behind: it hears nothing of that
         self._at[client] = broker
         if self.moved is not None:
             self.moved(client, node, broker)
         session = self._sessions.get((broker, client))
         if session is not None:
             self._wake(broker, client, session, len(session.waiting))
+            self.give(broker, Presence(client, present=True, room=True))
 
     def import_(self, node: str, client: str, state: bytes) -> None:
         self._sessions[node, client] = _Session(deque(_decoder.decode(state)))

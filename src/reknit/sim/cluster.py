@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import (
@@ -16,6 +17,7 @@ from reknit.core.io import (
     Attach,
     Close,
     Deliver,
+    DeliverShared,
     Detach,
     Dial,
     Discard,
@@ -28,11 +30,14 @@ from reknit.core.io import (
     Export,
     Import,
     Input,
+    Join,
     Keep,
+    KeepChange,
     KeepLine,
     LinkAppeared,
     LinkVanished,
     Observe,
+    Part,
     Publish,
     Recall,
     Redirect,
@@ -72,9 +77,11 @@ class Shelf:
     """What a broker with a store has kept for its next life. A turn and what it keeps are one step here."""
 
     clients: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    shares: dict[str, list[tuple[str, Pattern]]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
     kept: dict[EventId, tuple[Event, bool]] = field(default_factory=dict)
+    changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def perform(self, effect: Effect) -> None:
         match effect:
@@ -87,17 +94,23 @@ class Shelf:
                 self.lines[line.kind, line.name] = line
             case DropLine(kind=kind, name=name):
                 del self.lines[kind, name]
+            case KeepChange(id=id_, record=None):
+                del self.changes[id_]
+            case KeepChange(id=id_, record=record) if record is not None:
+                self.changes[id_] = record
 
     def leave(self, broker: Broker) -> None:
         """It dies now: what its sessions want, and what they have had."""
         table = broker.routing.table
         self.clients = {name: tuple(table.of(client_hop(name))) for name in broker.sessions.clients}
+        self.shares = {name: broker.shares.of(name) for name in broker.sessions.clients}
         for source, last in broker.seen.items():
             self.seen[source] = max(last, self.seen.get(source, 0))
 
     def recall(self) -> Recall:
         kept = [self.kept[ident] for ident in sorted(self.kept)]
-        return Recall(self.clients, dict(self.seen), list(self.lines.values()), kept)
+        lines, changes = list(self.lines.values()), list(self.changes.values())
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares)
 
 
 @dataclass(slots=True)
@@ -264,6 +277,8 @@ class Cluster:
             case Deliver(event=event, matches=matches):
                 for client, _ in matches:
                     self.clients.deliver(name, client, event)
+            case DeliverShared(event=event, client=client):
+                self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
             case Close(conn=conn):
@@ -277,7 +292,7 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
-            case Keep() | Drop() | KeepLine() | DropLine():
+            case Keep() | Drop() | KeepLine() | DropLine() | KeepChange():
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)
             case _:
@@ -293,8 +308,8 @@ class Cluster:
                 self.clients.redirect(name, client, broker)
             case Import(client=client, state=state):
                 self.clients.import_(name, client, state)
-            case Discard(client=client):
-                self.clients.detach(name, client)
+            case Discard(client=client, taken_over=taken_over):
+                (self.clients.oust if taken_over else self.clients.detach)(name, client)
             case Refer(broker=broker):
                 self.nodes[name].heir = broker
             case Ended():
@@ -330,6 +345,12 @@ class Cluster:
 
     def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
         self.give(broker, Unsubscribe(client, patterns))
+
+    def join(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Join(client, ((group, pattern),)))
+
+    def part(self, broker: str, client: str, group: str, pattern: Pattern) -> None:
+        self.give(broker, Part(client, ((group, pattern),)))
 
     def publish(self, broker: str, client: str, *events: Event) -> None:
         self.give(broker, Publish(client, events))
@@ -391,7 +412,7 @@ class Cluster:
             return False
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
-        if not broker.replacing.at_rest:
+        if not broker.replacing.at_rest or not broker.shares.at_rest:
             return False
         return all(link.greeted and link.idle for link in broker.links.of.values())
 

@@ -16,10 +16,11 @@ from reknit.sim.network import NetworkOptions
 
 __all__ = ["FOCI", "Focus", "Plan", "draw"]
 
-Focus: TypeAlias = Literal["all", "changes", "crashes", "stores"]
+Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
-with stores that crash."""
-FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores")
+with stores that crash; whatever is drawn, with clients that share subscriptions, or with clients that go from broker
+to broker."""
+FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "homes")
 
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
@@ -54,6 +55,10 @@ class Plan(msgspec.Struct, frozen=True):
     """A neighbour that is out of reach for so long is given up, and the tree repaired; 0 for never."""
     lasting: bool
     """Whether brokers have stores: then sessions outlive them, and every event has to."""
+    groups: int
+    """Groups that share patterns."""
+    hops_per_s: float
+    """Clients that come to another broker than the one that has their session."""
     founded: bool
     """Whether the first links are taken as checked, or each is joined by a search."""
     absent_s_max: float
@@ -63,6 +68,10 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
     plan = _draw_all(seed)
     if focus == "stores":
         plan = _with_stores(plan)
+    elif focus == "groups":
+        plan = _with_groups(plan)
+    elif focus == "homes":
+        plan = _with_homes(plan)
     elif focus != "all":
         plan = _focused(plan, focus)
     # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
@@ -81,6 +90,22 @@ def _with_stores(plan: Plan) -> Plan:
     return msgspec.structs.replace(
         plan, lasting=True, faults=faults, lost_s=0.0, drains=0, swaps_per_s=0.0, replaces_per_s=0.0
     )
+
+
+def _with_groups(plan: Plan) -> Plan:
+    """The same network, with groups whose members come and go; in some schedules brokers have stores, and crash."""
+    rng = random.Random(f"{plan.seed}/groups")
+    if rng.random() < 0.3:
+        plan = _with_stores(plan)
+    return msgspec.structs.replace(plan, groups=rng.choice((1, 2)), churn_per_s=max(plan.churn_per_s, 0.5))
+
+
+def _with_homes(plan: Plan) -> Plan:
+    """The same network, with clients that go from broker to broker; in some schedules with stores."""
+    rng = random.Random(f"{plan.seed}/homes")
+    if rng.random() < 0.3:
+        plan = _with_stores(plan)
+    return msgspec.structs.replace(plan, hops_per_s=rng.choice((0.5, 2.0)))
 
 
 def _focused(plan: Plan, focus: Focus) -> Plan:
@@ -134,6 +159,8 @@ def _draw_all(seed: int) -> Plan:
         replaces_per_s=0.0,
         lost_s=0.0,
         lasting=False,
+        groups=0,
+        hops_per_s=0.0,
         absent_s_max=0.0,
     )
     return msgspec.structs.replace(_draw_repairs(plan, rng), absent_s_max=rng.choice(ABSENT_S_MAX))

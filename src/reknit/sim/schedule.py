@@ -14,19 +14,24 @@ import itertools
 import os
 import random
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reknit.core.broker import BrokerOptions
+from reknit.core.homes.options import HomeOptions
+from reknit.core.io import Presence
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.overlay.shapes import names, shape_edges
+from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
+from reknit.sim.checkers.homes import check_homes
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.sessions import check_sessions
+from reknit.sim.checkers.shares import check_shares
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
@@ -52,6 +57,9 @@ TAKE_S_MAX = 0.3
 
 STRIKE_S_MAX = 1.0
 """Within so long of each other a broker is drained and one that takes part in it dies; it is back within as long."""
+
+OUT_OF_REACH = 0.5
+"""How often a client that comes elsewhere finds its home out of reach, and begins anew."""
 
 REACTIONS_MAX = 60
 """Events that clients publish because they have seen one, in one schedule."""
@@ -79,9 +87,14 @@ class _Run:
         self.operator = Operator(self.cluster, self.rng)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
-        self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains else None
+        self.cluster.clients.ousted = self._ousted
+        self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains or plan.hops_per_s else None
         self.cluster.steps_max = STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
+        self.crowd = random.Random(f"{plan.seed}/groups")
+        self.walker = random.Random(f"{plan.seed}/walker")
+        self.groups = [(f"g{number + 1}", self.world.pattern()) for number in range(plan.groups)]
+        self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0
         self.faults: dict[str, int] = {}
@@ -127,6 +140,10 @@ class _Run:
         hand.schedule(span)
         self._spread(self.plan.publish_per_s * span, span, self._publish)
         self._spread(churn_per_s * span, span, self._churn)
+        if self.groups:
+            self._spread(churn_per_s * span, span, self._share)
+        if not still:
+            self._spread(self.plan.hops_per_s * span, span, self._hop)
         self._spread(links_per_s * span, span, self.operator.change_link)
         self._spread(swaps_per_s * span, span, self.operator.swap)
         self._spread(replaces_per_s * span, span, self.operator.replace)
@@ -152,6 +169,8 @@ class _Run:
             free = (name for number in itertools.count(1) if (name := f"{broker}-c{number}") not in taken)
             for client in itertools.islice(free, self.plan.clients_per_broker):
                 self.wants[broker, client] = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
+                if self.groups and self.crowd.random() < 0.5:
+                    self.shares[broker, client] = {self.crowd.choice(self.groups): None}
 
     def _bring_clients(self) -> None:
         """Clients come (back) to brokers that have begun a new life."""
@@ -170,14 +189,38 @@ class _Run:
                 if self.plan.lasting and self.cluster.clients.has_session(broker, client):
                     self._repeat(broker, client, patterns)
                 else:
-                    self.cluster.attach(broker, client, patterns)
+                    self._attach(broker, client, patterns)
+
+    def _attach(self, broker: str, client: str, patterns: Iterable[Pattern]) -> None:
+        self.cluster.attach(broker, client, patterns)
+        for share in self.shares.get((broker, client), ()):
+            self.cluster.join(broker, client, *share)
 
     def _repeat(self, broker: str, client: str, patterns: dict[Pattern, None]) -> None:
         """A client whose session has lasted says again what the broker has died of before it could answer."""
+        if self.plan.hops_per_s:  # it may have come while the broker was away
+            self.cluster.clients.come_back(broker, client)
         shelf = self.cluster.nodes[broker].shelf
-        held = shelf.clients.get(client, ()) if shelf is not None else ()
+        held, had = (shelf.clients.get(client, ()), shelf.shares.get(client, ())) if shelf is not None else ((), ())
+        self._say_again(broker, client, patterns, held, had)
+
+    def _say_again(
+        self,
+        broker: str,
+        client: str,
+        patterns: Iterable[Pattern],
+        held: Sequence[Pattern],
+        had: Sequence[tuple[str, Pattern]],
+    ) -> None:
+        """``held``, ``had``: what its broker knows."""
         self.cluster.subscribe(broker, client, *(each for each in patterns if each not in held))
         self.cluster.unsubscribe(broker, client, *(each for each in held if each not in patterns))
+        shares = self.shares.get((broker, client), {})
+        for share in (each for each in shares if each not in had):
+            self.cluster.join(broker, client, *share)
+        for share in (each for each in had if each not in shares):
+            self.cluster.part(broker, client, *share)
+        self.cluster.give(broker, Presence(client, present=True, room=True))
 
     def _find_again(self, name: str) -> None:
         """Who was lost for good in the round before is back after all, with all that it remembers."""
@@ -194,10 +237,47 @@ class _Run:
     def _moved(self, client: str, old: str, new: str) -> None:
         """A client was sent elsewhere. If its session is not there (any more), it says anew what it wants."""
         wants = self.wants[new, client] = self.wants.pop((old, client))
+        self.shares[new, client] = self.shares.pop((old, client), {})
         node = self.cluster.nodes[new]
         served = node.broker is not None and self.lives.get(new) == node.incarnation
         if served and not self.cluster.clients.has_session(new, client):
-            self.cluster.attach(new, client, wants)
+            self._attach(new, client, wants)
+
+    def _hop(self) -> None:
+        """A client comes to another broker. Mostly it is served by its home all the same, through that one.
+
+        Where nobody knows of a home there, or it is out of reach, it begins anew.
+        """
+        someone, nodes = self._someone(), self.cluster.nodes
+        there = [name for name, node in nodes.items() if node.broker and not node.paused and not node.heir]
+        if someone is None or not there:
+            return
+        (old, client), new = someone, self.walker.choice(there)
+        broker = nodes[new].broker
+        home = broker.homes.elsewhere(client) if broker is not None else None
+        if new != old and (home is None or self.walker.random() < OUT_OF_REACH):
+            self._go_on(client, old, new)
+
+    def _ousted(self, client: str, here: str) -> None:
+        """Of two sessions of this client the other has won: it comes again, and goes on with that one, if any."""
+        broker = self.cluster.nodes[here].broker
+        home = broker.homes.elsewhere(client) if broker is not None else None
+        if (here, client) in self.wants:
+            self._go_on(client, here, home.broker if home is not None else here)
+
+    def _go_on(self, client: str, old: str, new: str) -> None:
+        """With the session that it has there, or with a new one."""
+        wants = self.wants[new, client] = self.wants.pop((old, client))
+        self.shares[new, client] = self.shares.pop((old, client), {})
+        there = self.cluster.nodes[new].broker
+        if there is not None and self.cluster.clients.has_session(new, client):
+            self.cluster.clients.come_back(new, client)
+            held = there.routing.table.of(client_hop(client))
+            self._say_again(new, client, wants, held, there.shares.of(client))
+        elif there is not None:
+            self._attach(new, client, wants)
+        else:
+            self.cluster.clients.wait_at(new, client)
 
     def _someone(self) -> tuple[str, str] | None:
         """A client whose broker serves it now."""
@@ -231,10 +311,23 @@ class _Run:
             self.cluster.unsubscribe(*someone, pattern)
         elif self.rng.random() < 0.1:
             self.cluster.detach(*someone)
-            self.cluster.attach(*someone, wants)
+            self._attach(*someone, wants)
         else:
             wants[pattern] = None
             self.cluster.subscribe(*someone, pattern)
+
+    def _share(self) -> None:
+        """A client joins a group, or leaves it."""
+        someone = self._someone()
+        if someone is None:
+            return
+        shares, share = self.shares.setdefault(someone, {}), self.crowd.choice(self.groups)
+        if share in shares:
+            del shares[share]
+            self.cluster.part(*someone, *share)
+        else:
+            shares[share] = None
+            self.cluster.join(*someone, *share)
 
     def _react(self, broker: str, client: str, event: Event) -> None:
         """A client that has seen an event may publish one: the stuff of causal chains."""
@@ -295,6 +388,7 @@ def _broker_options(plan: Plan) -> BrokerOptions:
         links=LinkOptions(retransmit_s=4 * plan.network.latency_s_max if plan.network.datagrams else 0.0),
         overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
         repair=RepairOptions(lost_s=plan.lost_s),
+        homes=HomeOptions(unique=plan.hops_per_s > 0),
     )
 
 
@@ -307,6 +401,8 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records) if plan.drains else ()),
+        *(check_homes(records) if plan.hops_per_s else ()),
+        *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
     ]
 
 

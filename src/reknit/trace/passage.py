@@ -1,7 +1,7 @@
 """Many events that one input has made a node see, told at once.
 
-Owns: what a passage is, how many records it stands for and which. Must not know: who sees it, or how it is stored
-(see ``rows``).
+Owns: what a passage is, how many records it stands for and which, and what it is given to. Must not know: who sees it,
+or how it is stored (see ``rows``).
 
 Under load one read brings hundreds of events, and of each the same three things are to be told: it was published, it
 was delivered, it has settled. A record for each of them would cost more than a third of what the broker does with the
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Passage", "Seen", "expand"]
+__all__ = ["Passage", "RecordSink", "Seen", "expand"]
 
 
 class Passage(msgspec.Struct, array_like=True, tag=1, gc=False):
@@ -63,3 +63,17 @@ Seen: TypeAlias = Record | Passage
 def expand(seen: Iterable[Seen]) -> list[Record]:
     """All records, in their order."""
     return list(chain.from_iterable((each,) if isinstance(each, Record) else each.records() for each in seen))
+
+
+class RecordSink(Protocol):
+    """Where the trace goes; it must return at once, and count what it could not take."""
+
+    @property
+    def written(self) -> int: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    def append(self, seen: list[Seen]) -> None: ...
+
+    def close(self) -> None: ...

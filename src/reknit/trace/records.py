@@ -13,12 +13,15 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["DRAINED", "SWAP_WITHOUT", "Kind", "Record"]
+__all__ = ["DRAINED", "NOBODY_LEFT", "SWAP_WITHOUT", "Kind", "Record"]
 
 DRAINED = "drain: end at the leaver"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 SWAP_WITHOUT = "swap: without"
 """How the detail of a ``change`` begins: a swap goes on without one of its three, and what that one had may be lost."""
+
+NOBODY_LEFT = "no member of the group is left"
+"""The detail of a ``dropped``: the event was for a group that has no member any more."""
 
 
 class Kind(StrEnum):
@@ -33,11 +36,15 @@ class Kind(StrEnum):
     MOVED_OUT = "moved_out"  # client, peer: it was told that its session is with peer; what it is owed, peer owes it
     SUBSCRIBED = "subscribed"  # client, pattern
     UNSUBSCRIBED = "unsubscribed"  # client, pattern
+    JOINED = "joined"  # client, pattern, detail = a group: it shares the pattern with the other members
+    PARTED = "parted"  # client, pattern, detail = a group
     ROUTE_ADDED = "route_added"  # peer, pattern: the table now sends events of pattern to peer
     ROUTE_REMOVED = "route_removed"  # peer, pattern
     PUBLISHED = "published"  # client, event: accepted here, and stamped
     FORWARDED = "forwarded"  # peer, event, size = the event's bytes as the link's outbox counts them
     DELIVERED = "delivered"  # client, event
+    SHARED = "shared"  # client, event, pattern, detail = a group: delivered to the member whose turn it was
+    PASSED_ON = "passed_on"  # peer, event; detail = source and number of the event it was made of, and the group
     TAKEN = "taken"  # client, event: written by the simulator: it has left the session, and the client has it
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
     SETTLED = "settled"  # event: all next hops have taken over every copy of an event published here

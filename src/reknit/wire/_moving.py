@@ -33,7 +33,8 @@ class Welcome(msgspec.Struct, array_like=True, tag=31, frozen=True, gc=False):
 class Offer(msgspec.Struct, array_like=True, tag=32, frozen=True, gc=False):
     """Open a session for ``client``, which wants these patterns; ``part`` counts from 0.
 
-    ``seen``: what this client may have had beyond what all clients of the sender have.
+    ``seen``: what this client may have had beyond what all clients of the sender have. ``shares``: groups, and the
+    patterns that it shares with their other members.
     """
 
     client: str
@@ -42,6 +43,7 @@ class Offer(msgspec.Struct, array_like=True, tag=32, frozen=True, gc=False):
     patterns: list[Pattern]
     seen: dict[str, int]
     last: bool
+    shares: list[tuple[str, Pattern]] = []
 
 
 class Opened(msgspec.Struct, array_like=True, tag=33, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from reknit.model.event import INTEGER_MAX, Event, check_attributes
+from reknit.model.event import INTEGER_MAX, Event, Sharing, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire.messages import (
@@ -33,6 +33,7 @@ from reknit.wire.messages import (
     Hello,
     Inquire,
     Known,
+    Leave,
     Line,
     Lines,
     Lock,
@@ -74,6 +75,7 @@ __all__ = [
     "GREETING_BYTES_MAX",
     "NAME_CHARS_MAX",
     "PATH_BROKERS_MAX",
+    "SHARES_MAX",
     "STATE_PART_BYTES_MAX",
     "TEXT_CHARS_MAX",
     "VERSION",
@@ -106,6 +108,8 @@ DIGEST_BYTES_MAX = 64
 
 DIGESTS_MAX = 1024
 """What stands for a book, bucket by bucket."""
+SHARES_MAX = 256
+"""Groups that one event is for."""
 STAMP_LENGTHS = (0, 9)
 """Of the causal stamp of a swap: none, or three by three."""
 
@@ -146,6 +150,7 @@ def decode(data: bytes) -> Frame:
             _check_names(frame.name, frame.address, frame.wave[0] if frame.wave else "")
         elif isinstance(frame, Refuse | Farewell):
             _check_text(frame.reason)
+            _check_some_names(frame.left if isinstance(frame, Refuse) else [])
     except ValueError as error:
         raise BadFrame(str(error)) from None
     return frame
@@ -188,6 +193,8 @@ def _check(message: Message) -> None:
             _check_names(wave[0])
             _check_path(path)
             _check_text(busy)
+        case Leave(holders=holders):
+            _check_some_names(holders)
         case Release(wave=wave):
             _check_names(wave[0])
         case Lines(lines=lines):
@@ -256,9 +263,8 @@ def _check_change_message(message: Message) -> None:
         case Apart(lost=lost):
             _check_names(lost)
         case Around(neighbours=neighbours):
-            if len(neighbours) > AROUND_MAX:
-                raise BadFrame(f"{len(neighbours)} neighbours at once, over the {AROUND_MAX} that are allowed")
-            _check_names(*(name for each in neighbours for name in each))
+            _check_some_names([name for name, _ in neighbours])
+            _check_names(*(address for _, address in neighbours))
 
 
 def _check_change(change: Change) -> None:
@@ -290,6 +296,9 @@ def _check_moving(message: Moving) -> None:
     if isinstance(message, Offer):
         _check_names(*message.seen)
         _check_patterns(message.patterns)
+        _check_patterns([pattern for _, pattern in message.shares])
+        if any(len(group) > CLIENT_CHARS_MAX for group, _ in message.shares):
+            raise BadFrame("a group's name that is too long")
     elif isinstance(message, Opened):
         _check_text(message.refused)
     elif isinstance(message, Rest) and len(message.state) > STATE_PART_BYTES_MAX:
@@ -312,6 +321,18 @@ def _check_event(event: Event) -> None:
             check_attributes(values)
     if event.envelope is not None and event.envelope.response_topic:
         check_topic(event.envelope.response_topic)
+    if event.sharing is not None:
+        _check_sharing(event.sharing)
+
+
+def _check_sharing(sharing: Sharing) -> None:
+    if len(sharing.choices) > SHARES_MAX or (sharing.alone and len(sharing.choices) != 1):
+        raise BadFrame(f"an event for {len(sharing.choices)} groups")
+    _check_path(list(sharing.tried))
+    _check_names(sharing.of[0], *(share.broker for share in sharing.choices))
+    for share in sharing.choices:
+        if max(len(share.group), len(share.topic), len(share.selector)) > CLIENT_CHARS_MAX:
+            raise BadFrame("a group's name or pattern that is too long")
 
 
 def _check_patterns(patterns: list[Pattern]) -> None:
@@ -323,6 +344,12 @@ def _check_names(*names: str) -> None:
     for name in names:
         if len(name) > NAME_CHARS_MAX:
             raise BadFrame(f"a name of {len(name)} characters, over the {NAME_CHARS_MAX} that are allowed")
+
+
+def _check_some_names(names: list[str]) -> None:
+    if len(names) > AROUND_MAX:
+        raise BadFrame(f"{len(names)} brokers at once, over the {AROUND_MAX} that are allowed")
+    _check_names(*names)
 
 
 def _check_path(path: list[str]) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire._book import Digests, Line, Lines
+from reknit.wire._ending import Farewell, Refuse
 from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
@@ -127,7 +128,12 @@ class Snapshot(msgspec.Struct, array_like=True, tag=4, frozen=True, gc=False):
 
 
 class Leave(msgspec.Struct, array_like=True, tag=5, frozen=True, gc=False):
-    """The sender has given up this link; nothing of its own follows."""
+    """The sender has given up this link; nothing of its own follows.
+
+    ``holders``: it leaves the network for good, and these, which it has given up, may still hold it for a neighbour.
+    """
+
+    holders: list[str] = []
 
 
 class Seek(msgspec.Struct, array_like=True, tag=6, frozen=True, gc=False):
@@ -431,20 +437,6 @@ class Ack(msgspec.Struct, array_like=True, tag=2, frozen=True, gc=False):
     received: int
     settled: int
     beyond: list[int] = []
-
-
-class Refuse(msgspec.Struct, array_like=True, tag=3, frozen=True, gc=False):
-    """No link: why, for an operator to read. ``retry``: only for now. ``stranger``: we are no neighbours."""
-
-    reason: str
-    retry: bool
-    stranger: bool
-
-
-class Farewell(msgspec.Struct, array_like=True, tag=4, frozen=True, gc=False):
-    """The sender closes this connection, not the link."""
-
-    reason: str
 
 
 Frame: TypeAlias = Hello | Data | Ack | Refuse | Farewell

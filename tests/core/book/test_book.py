@@ -215,3 +215,35 @@ def test_a_next_life_begins_with_the_lines_that_were_kept() -> None:
     turn.now = 100.0
     second.due()
     assert DropLine("retained", "a") in turn.effects
+
+
+@pytest.mark.parametrize("knows", [("a",), ("b",), ("a", "b")])
+def test_it_is_enough_if_one_of_two_compares(knows: tuple[str, ...]) -> None:
+    library, rng = Library([("a", "b")]), random.Random(1)
+    for name in knows:
+        library.books[name].write("k", f"of {name}", b"1")
+        library.books[name].write("k", "of both", name.encode())
+    library.queues.clear()
+    library.books["a"].compare("b")
+    library.run(rng)
+    one, other = library.contents()
+    if "a" in knows:
+        assert one == other
+        assert len(one) == len(knows) + 1
+    library.books["b"].compare("a")
+    library.run(rng)
+    one, other = library.contents()
+    assert one == other
+    assert len(one) == len(knows) + 1
+
+
+def test_two_that_agree_say_no_more_than_that() -> None:
+    library, rng = Library([("a", "b")]), random.Random(1)
+    library.books["a"].write("k", "n", b"1")
+    library.run(rng)
+    library.books["a"].compare("b")
+    assert [len(queue) for queue in library.queues.values()] == [1]
+    message = library.queues["a", "b"].popleft()
+    assert isinstance(message, Digests)
+    library.books["b"].receive("a", message)
+    assert not any(library.queues.values())

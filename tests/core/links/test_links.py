@@ -280,3 +280,40 @@ def test_a_connection_that_is_cut_at_once_again_and_again_is_dialled_ever_more_s
 
 def _greeting_of(name: str) -> Hello:
     return Hello(VERSION, "subscription-forwarding", name, "n:1", 1, 9, 0, True, None)
+
+
+def _call(desk: Desk, conn: int) -> Hello:
+    """Somebody who is no neighbour, to hear why."""
+    desk.broker.links.knock("x", "x:1")
+    desk.give(Dialled("x", conn))
+    [hello] = [decode(each.frame) for each in desk.all(Send) if each.conn == conn]
+    assert isinstance(hello, Hello)
+    return hello
+
+
+def test_who_is_called_to_say_why_it_is_no_neighbour_is_none_if_it_greets() -> None:
+    desk = Desk("n")
+    hello = _call(desk, 7)
+    assert (hello.linked, hello.wave) == (False, None)
+    desk.give(Received(7, encode(msgspec.structs.replace(hello, name="x", linked=True))))
+    assert [each.conn for each in desk.all(Close)] == [7]
+    assert list(desk.broker.table()["neighbours"]) == ["n"]
+
+
+def test_who_is_called_again_answers_on_the_last_connection_only() -> None:
+    desk = Desk("n")
+    _call(desk, 7)
+    desk.broker.links.knock("x", "x:1")
+    assert desk.broker.links.is_open(7) is False
+    desk.give(DialFailed("x", "nobody there"))
+    desk.give(Dialled("x", 8))
+    assert [(each.conn, each.reason) for each in desk.all(Close)][-1] == (8, "not needed any more")
+
+
+def test_a_neighbour_that_has_left_for_good_is_given_up_unless_it_is_there() -> None:
+    desk = Desk("n", "m")
+    desk.linked("m", 2)
+    _call(desk, 7)
+    desk.give(Received(7, encode(Refuse("x has given up b as lost", True, True, ["n", "m", "unknown"]))))
+    assert list(desk.broker.table()["neighbours"]) == ["m"]
+    assert [(record.peer, record.detail) for record in desk.records(Kind.LINK_LOST)] == [("n", "it has left for good")]

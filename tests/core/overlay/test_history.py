@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reknit.core.io import Reply, SwapLink
+from reknit.core.io import KeepChange, Reply, SwapLink
 from reknit.core.overlay import history as module
 from reknit.core.overlay.history import REPLACE, SWAP, Deed, History, change_name, waits_for
 from reknit.core.overlay.notes import Part, Stage, SwapNote
@@ -116,3 +116,78 @@ def test_a_replacement_has_an_inverse_that_leads_back_along_the_same_path() -> N
     assert deed.inverse == Deed(REPLACE, ("C", "E", "A", "B", "D"), "path", 2)
     assert str(deed.inverse) == "link replace C D --with A B --strategy path"
     assert deed.inverse.inverse == deed
+
+
+# --- for the next life
+
+
+def _kept(turn: Turn, history: History) -> list[KeepChange]:
+    turn.effects = []
+    history.flush()
+    return [each for each in turn.effects if isinstance(each, KeepChange)]
+
+
+def test_what_is_over_is_kept_as_it_is_then_and_comes_back() -> None:
+    turn = Turn("a", observing=False, keeping=True)
+    history = History(turn)
+    history.begin("a.1", DEED, "mover", of="larger")
+    history.sent("a.1", 7)
+    assert _kept(turn, history) == []  # it is under way: for that there are notes
+    turn.now = 2.0
+    history.end("a.1")
+    [first] = _kept(turn, history)
+    history.sent("a.1", 5)
+    [last] = _kept(turn, history)
+    assert [each.record and each.record["bytes"] for each in (first, last)] == [7, 12]
+    assert _kept(turn, history) == []
+    assert last.record is not None
+    again = History(Turn("a", observing=False, keeping=True))
+    again.recall([last.record])
+    assert again.shown() == history.shown()
+    assert again.shown()[0]["undo"] == {"kind": "swap", "brokers": ["a", "c", "b"]}
+
+
+def test_nobody_is_told_where_nobody_keeps() -> None:
+    turn = Turn("a", observing=False)
+    history = History(turn)
+    history.note("a.1", DEED, "mover")
+    assert _kept(turn, history) == []
+
+
+def test_of_what_the_next_life_has_taken_up_it_knows_more() -> None:
+    turn = Turn("a", observing=False, keeping=True)
+    history = History(turn)
+    for number, name in enumerate(("late", "early", "both")):
+        turn.now = float(number)
+        history.note(name, DEED, "mover")
+    records = [each.record for each in _kept(turn, history) if each.record is not None]
+    again = History(Turn("a", observing=False, keeping=True))
+    again.begin("both", DEED, "mover")
+    again.begin("new", DEED, "mover")
+    again.recall(reversed(records))
+    assert [(each["id"], each["ended"] is None) for each in again.shown()] == [
+        ("late", False),
+        ("early", False),
+        ("both", True),
+        ("new", True),
+    ]
+
+
+def test_what_is_forgotten_is_not_kept_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHANGES_MAX", 2)
+    turn = Turn("a", observing=False, keeping=True)
+    history = History(turn)
+    for name in ("1", "2"):
+        history.note(name, DEED, "mover")
+    records = [each.record for each in _kept(turn, history) if each.record is not None]
+    history.note("3", DEED, "mover")
+    assert [(each.id, each.record is None) for each in _kept(turn, history)] == [("1", True), ("3", False)]
+    history.begin("never over", DEED, "mover")
+    history.forget("never over")
+    assert [(each.id, each.record is None) for each in _kept(turn, history)] == [("2", True)]
+    next_turn = Turn("a", observing=False, keeping=True)
+    again = History(next_turn)
+    again.begin("4", DEED, "mover")
+    again.recall(records)
+    assert [each["id"] for each in again.shown()] == ["2", "4"]
+    assert _kept(next_turn, again) == [KeepChange("1", None)]

@@ -349,3 +349,67 @@ def test_what_waits_for_a_cause_goes_on_when_the_swap_is_undone() -> None:
     assert play.end() == [("a", "b"), ("b", "c")]
     seen = [record for record in play.records if record.kind is Kind.DELIVERED and record.node == "b"]
     assert "all/effect" in [record.event.topic for record in seen if record.event]
+
+
+# --- the middle is drained while the mover is away
+
+
+def test_a_mover_that_comes_back_hears_that_its_middle_has_left_for_good() -> None:
+    """Nobody would ever answer at the middle; the goal, with which that has left word, says so to the mover."""
+    play = Play("a-b b-c a-d")
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    play.drain("b")
+    play.at(60.0)
+    assert play.nodes["b"].gone
+    play.at(61.0, start="a")
+    assert play.end() == [("a", "c"), ("a", "d")]
+
+
+def test_a_mover_that_was_turned_away_before_the_middle_left_asks_again() -> None:
+    """It is back while the middle is still there, but reaches nobody; and the heir is restarted meanwhile."""
+    play = Play()
+    play.until("swap: swap at the goal")
+    play.at(0.0, crash="a")
+    for one, other in ("ab", "ba"):
+        play.network.cut(one, other)
+    play.at(40.0, start="a")
+    play.until("swap: undone at the mover")
+    play.drain("b")
+    for one, other in ("ac", "ca"):
+        play.network.cut(one, other)
+    play.at(20.0, crash="c")
+    assert play.nodes["b"].gone
+    play.at(21.0, start="c")
+    play.network.heal()
+    assert play.end() == [("a", "c")]
+
+
+def test_a_mover_that_has_never_heard_from_the_goal_either_calls_it() -> None:
+    """It waits for the goal to dial, which has given it up long since; and in the middle there is nobody any more."""
+    play = Play()
+    play.until("swap: connectAck at the goal")
+    play.at(0.0, crash="a")
+    play.at(40.0)
+    play.drain("b")
+    play.at(60.0, start="a")
+    assert play.nodes["b"].gone
+    assert play.end() == [("a", "c")]
+
+
+def test_a_mover_whose_goal_has_dropped_it_and_left_calls_the_middle() -> None:
+    """Mover and middle end the swap by themselves; the goal, which had given up the mover, goes into the middle."""
+    play = Play()
+    play.until("swap: start at the mover")
+    play.at(0.5)
+    for name in "ab":
+        play.pause(name)
+    play.at(40.0)
+    play.drain("c")
+    play.at(61.0)
+    for name in "ab":
+        play.resume(name)
+    play.at(61.0 + play.options.overlay.close_s_max)  # the replaced link is never empty: nobody settles the last word
+    assert play.end() == [("a", "b")]
+    assert play.nodes["c"].gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from contextlib import AsyncExitStack
@@ -42,11 +43,13 @@ async def play() -> None:
     stack: AsyncExitStack = AsyncExitStack()
     listener: asyncio.Task[None] | None = None
     client: Any = None
+    lasting: dict[str, Any] = {}  # a session has two ends: half of an exchange at QoS 2 is known to the client alone
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         command = json.loads(line)
         match command.pop("do"):
             case "connect":
-                client = make(**command)
+                client = (lasting.get(command["identifier"]) if not command["clean"] else None) or make(**command)
+                lasting[command["identifier"]] = client
                 await stack.enter_async_context(client)
                 listener = asyncio.create_task(listen(client))
                 say(event="connected")
@@ -58,8 +61,9 @@ async def play() -> None:
                 say(event="published")
             case "disconnect":
                 assert listener is not None
-                listener.cancel()
                 await stack.aclose()
+                with contextlib.suppress(aiomqtt.MqttError):  # it has ended, once all that was acknowledged is said
+                    await listener
                 say(event="disconnected")
 
 

@@ -5,14 +5,18 @@ import mqtt from "mqtt";
 const LASTING_S = 3600;
 const say = (what) => process.stdout.write(JSON.stringify(what) + "\n");
 let client;
+let stores; // a session has two ends: half of an exchange at QoS 2 is known to the client alone
 
 const connect = ({ port, identifier, clean, version, will }) => {
+  if (clean || !stores) stores = { in: new mqtt.Store({ clean: false }), out: new mqtt.Store({ clean: false }) };
   client = mqtt.connect(`ws://127.0.0.1:${port}/mqtt`, {
     clientId: identifier,
     clean,
     protocolVersion: version === 5 ? 5 : 4,
     properties: version === 5 && !clean ? { sessionExpiryInterval: LASTING_S } : undefined,
     will: will ?? undefined,
+    incomingStore: stores.in,
+    outgoingStore: stores.out,
     reconnectPeriod: 0,
   });
   client.on("connect", () => say({ event: "connected" }));

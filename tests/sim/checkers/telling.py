@@ -48,6 +48,9 @@ class Story:
     def unlinked(self, node: str, peer: str) -> Story:
         return self._add(node, Kind.LINK_REMOVED, peer=peer)
 
+    def link_moved(self, mover: str, middle: str, goal: str) -> Story:
+        return self._add(mover, Kind.LINK_MOVED, peer=goal, detail=middle)
+
     def lost(self, node: str, peer: str) -> Story:
         """Given up without the other end's knowing."""
         return self._add(node, Kind.LINK_LOST, peer=peer).unlinked(node, peer)

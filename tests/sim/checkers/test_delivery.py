@@ -210,13 +210,69 @@ def test_a_new_broker_that_dies_before_the_client_is_told_releases_from_nothing(
 # --- swaps that go on without one of the three
 
 
-def test_what_passes_a_broker_that_a_swap_goes_on_without_may_be_lost() -> None:
-    lost = _settled().published("b1", ONE).changed("b1", "swap: without at the mover", "b2").calm()
-    assert _what(lost) == []
-    later = lost.published("b1", event("a", 2)).calm()
-    assert len(_what(later)) == 1  # all was calm since
+def _swapping() -> Story:
+    """x - a - b - c - z; zoe at z and xan at x have wanted ``a`` for long, and a is to move from b to c."""
+    story = Story().network("x-a", "a-b", "b-c", "c-z").attached("z", "zoe", "a").attached("x", "xan", "a").calm()
+    return story.changed("c", "swap: lock at the goal", "b").changed("c", "swap: connectAck at the goal", "a")
 
 
-def test_what_passes_neither_of_them_is_owed_as_ever() -> None:
-    story = _settled().changed("b1", "swap: without at the mover", "b2").published("b3", event("a", 1, "b3.1"))
+WITHOUT = "swap: without at the goal"
+
+
+@pytest.mark.parametrize(("source", "who"), [("x", "zoe"), ("a", "zoe"), ("c", "xan")])
+@pytest.mark.parametrize("lost", ["a", "b"])
+def test_what_is_under_way_between_the_three_when_one_goes_on_without_another_may_be_lost(
+    source: str, who: str, lost: str
+) -> None:
+    story = _swapping().published(source, event("a", 1, source))
+    home = "z" if who == "zoe" else "x"
+    other = ("x", "xan") if who == "zoe" else ("z", "zoe")
+    story.delivered(*other, event("a", 1, source))
+    assert [f"never reached {who} at {home}" in what for what in _what(_copy(story).calm())] == [True]
+    assert _what(story.changed("c", WITHOUT, lost).calm()) == []
+
+
+def _copy(story: Story) -> Story:
+    copy = Story()
+    copy.records = list(story.records)
+    return copy
+
+
+def test_what_is_published_after_that_is_owed_as_ever() -> None:
+    story = _swapping().changed("c", WITHOUT, "a").published("a", ONE).delivered("x", "xan", ONE)
+    assert ["never reached zoe at z" in what for what in _what(story.calm())] == [True]
+
+
+def test_a_mover_without_which_the_middle_hands_the_link_over_is_parted() -> None:
+    without, handed = "swap: without at the middle", "swap: close(ab) at the middle"
+    story = _swapping().changed("b", without, "a").changed("b", handed, "a").published("a", ONE)
+    assert _what(_copy(story).delivered("x", "xan", ONE).calm()) == []
+    assert ["never reached xan at x" in what for what in _what(_copy(story).calm())] == [True]
+    handed_in_time = _swapping().changed("b", handed, "a").published("a", ONE).delivered("x", "xan", ONE)
+    assert ["never reached zoe at z" in what for what in _what(handed_in_time.calm())] == [True]
+
+
+def test_what_passes_one_of_the_three_but_no_link_between_them_is_owed_as_ever() -> None:
+    mine, near = event("a", 1, "z"), event("a", 1, "c")
+    story = _swapping().published("z", mine).delivered("x", "xan", mine)
+    story.published("c", near).delivered("x", "xan", near)
+    assert [what.partition("never ")[2] for what in _what(story.changed("c", WITHOUT, "a").calm())] == [
+        "reached zoe at z at its own broker",
+        "reached zoe at z over 1 links",
+    ]
+
+
+def test_what_was_under_way_between_them_is_still_when_a_link_has_moved_since() -> None:
+    story = _swapping().published("a", ONE).delivered("x", "xan", ONE)
+    story.link_moved("a", "b", "c").link_moved("a", "c", "z").changed("b", "swap: without at the middle", "a")
+    assert _what(story.calm()) == []
+
+
+def test_two_that_are_in_no_swap_with_each_other_release_from_nothing() -> None:
+    story = _swapping().published("a", ONE).delivered("x", "xan", ONE).changed("z", WITHOUT, "a")
+    assert len(_what(story.calm())) == 1
+
+
+def test_once_all_was_calm_a_swap_is_over() -> None:
+    story = _swapping().calm().published("a", ONE).delivered("x", "xan", ONE).changed("c", WITHOUT, "a")
     assert len(_what(story.calm())) == 1

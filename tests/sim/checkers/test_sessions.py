@@ -56,3 +56,9 @@ def test_nobody_misses_what_is_in_a_session_that_nobody_was_told_of_or_whose_bro
         )
         == []
     )
+
+
+def test_nor_if_a_session_that_was_left_behind_moves_on() -> None:
+    left_behind = _moves().moved_in("b2", "ann", "b1").crashed("b1").attached("b1", "ann")
+    left_behind.moving("b2", "ann", "b3").moved_in("b3", "ann", "b2").moved_out("b2", "ann", "b3").detached("b2", "ann")
+    assert _found(left_behind.calm()) == []

@@ -8,7 +8,7 @@ An empty value says that the thing is gone, and is remembered for a while, lest 
 Two brokers that become neighbours, or of which one has lost its memory, *compare*: each sends a digest for each of a
 number of buckets, and then all its lines of those that differ. So does a link that has moved: a line may have been told
 past it. What is lost with a broker that dies in the middle is found in the same way, when its neighbours come together
-again.
+again. It is enough if one of the two begins: who is asked and knows something else asks back.
 
 Owns: the lines, their order and their bounds. Must not know: what a kind or a value means.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -48,8 +48,12 @@ class Book:
         send: Callable[[str, Message], None],
         options: BookOptions,
         epoch_s: float = 0.0,
+        passing: Mapping[str, float] | None = None,
     ) -> None:
-        """``source``: the name under which this life writes. ``epoch_s``: makes a time of the core one since 1970."""
+        """``source``: the name under which this life writes. ``epoch_s``: makes a time of the core one since 1970.
+
+        ``passing``: kinds that no next life needs, and for how long it is remembered that one of them is gone.
+        """
         self.turn = turn
         self.source = source
         self.neighbours = neighbours
@@ -57,11 +61,14 @@ class Book:
         self.options = options
         self.refused = 0  # lines for which there was no room
         self.epoch_s = epoch_s
+        self._passing = passing or {}
         self._lines: dict[Key, Line] = {}
         self._digests = [0] * BUCKETS
         self._bytes = 0
         self._clock_ms = 0
         self._gone: dict[Key, None] = {}
+        self._unasked: dict[str, None] = {}  # neighbours that were to be compared with, when nothing was known here
+        self._asked: dict[str, None] = {}  # neighbours that have been sent digests, and have not sent theirs since
         self._next_due = math.inf
 
     def __len__(self) -> int:
@@ -88,6 +95,13 @@ class Book:
         self._tell([line], "")
         return True
 
+    def propose(self, kind: str, name: str, value: bytes) -> None:
+        """Write it as the oldest word of all: it counts where nobody knows another."""
+        line = Line(kind, name, value, 1, self.source)
+        if (kind, name) not in self._lines and self._take(line):
+            self._keep(line)
+            self._tell([line], "")
+
     def _wall(self) -> float:
         return self.turn.now + self.epoch_s
 
@@ -109,7 +123,7 @@ class Book:
 
     def _forget_at(self, line: Line) -> float:
         """The same moment for all brokers, or they would remind each other."""
-        return line.time_ms / 1000 + self.options.gone_s - self.epoch_s
+        return line.time_ms / 1000 + self._passing.get(line.kind, self.options.gone_s) - self.epoch_s
 
     def _tell(self, lines: list[Line], but: str) -> None:
         for peer in self.neighbours():
@@ -132,7 +146,7 @@ class Book:
         return [(line.kind, line.name) for line in news]
 
     def _keep(self, line: Line) -> None:
-        if self.turn.keeping:
+        if self.turn.keeping and line.kind not in self._passing:
             self.turn.effects.append(KeepLine(line))
 
     def recall(self, lines: Iterable[Line]) -> list[Key]:
@@ -149,13 +163,21 @@ class Book:
 
     def compare(self, peer: str) -> None:
         """This neighbour may not know all that we know, nor we what it knows. Who knows nothing waits to be asked."""
+        self._unasked[peer] = None
         if self._lines:
-            self.send(peer, Digests(list(self._digests)))
+            self._ask(peer)
+
+    def _ask(self, peer: str) -> None:
+        self._unasked.pop(peer, None)
+        self._asked[peer] = None
+        self.send(peer, Digests(list(self._digests) if self._lines else []))
 
     def _send_differing(self, peer: str, digests: list[int]) -> None:
         theirs = digests or [0] * BUCKETS
-        if not self._lines and digests:
-            self.send(peer, Digests([]))
+        differs = len(theirs) == BUCKETS and theirs != self._digests
+        if digests and (not self._lines or peer in self._unasked or (differs and peer not in self._asked)):
+            self._ask(peer)  # it may have been asked by others meanwhile, and know something now
+        self._asked.pop(peer, None)
         if len(theirs) != BUCKETS or not self._lines:
             return
         differ = {place for place in range(BUCKETS) if theirs[place] != self._digests[place]}
@@ -192,7 +214,7 @@ class Book:
         self._bytes -= _size(line)
         self._digests[_bucket(key)] ^= _digest(line)
         del self._gone[key]
-        if self.turn.keeping:
+        if self.turn.keeping and key[0] not in self._passing:
             self.turn.effects.append(DropLine(*key))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from reknit.core.io import Close, Dial, Send
+from reknit.core.links.former import Former
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
@@ -26,9 +27,6 @@ from reknit.wire.codec import VERSION, BadFrame, decode, encode
 from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Refuse, Wave
 
 __all__ = ["Adopted", "Answered", "LinkEvent", "Links", "Renewed", "Stranger", "TurnedAway"]
-
-FORMER_MAX = 256
-"""Neighbours that were given up and are remembered as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +108,9 @@ class Links:
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
-        self.given_up: dict[str, None] = {}  # given up though they may live, and hold us for their neighbour
-        self._former: dict[str, None] = {}
+        self.former = Former(turn.node)
         self._asking: dict[str, Wave] = {}  # joins under way: whom, and for which wave
+        self._knocking: dict[str, None] = {}  # who is dialled only to hear why it refuses
         # Who may hold us for a neighbour: nobody (None), at most this one, which was asked, or we cannot know ("").
         self._held_by: str | None = None if new else ""
 
@@ -126,9 +124,7 @@ class Links:
         """
         link = self.of[peer] = Link(self.turn, peer, address, self.options)
         self._held_by = ""
-        self._former.pop(peer, None)
-        if not tentative:
-            self.given_up.pop(peer, None)
+        self.former.meets(peer) if tentative else self.former.is_linked(peer)
         link.tentative = tentative
         link.dial_later()
         if not tentative:
@@ -140,7 +136,7 @@ class Links:
     def activate(self, peer: str) -> None:
         """The link belongs to the tree from now on."""
         self.of[peer].tentative = False
-        self.given_up.pop(peer, None)
+        self.former.is_linked(peer)
         self.changed = True
         self.turn.tell(Kind.LINK_ADDED, peer=peer)
 
@@ -159,21 +155,24 @@ class Links:
         link.end()
         if link.conn is not None:
             self._close(link.conn, reason)
-        self._former[peer] = None
-        if len(self._former) > FORMER_MAX:
-            del self._former[next(iter(self._former))]
+        self.former.leave(peer)
 
     def give_up(self, peer: str, reason: str) -> None:
         """Remove a neighbour that cannot be told: should it come back, it has to ask to be joined."""
         self.remove(peer, reason)
-        self.given_up[peer] = None
-        if len(self.given_up) > FORMER_MAX:
-            del self.given_up[next(iter(self.given_up))]
+        self.former.give_up(peer)
 
     def ask(self, peer: str, address: str, wave: Wave) -> None:
         """Dial a broker that is no neighbour yet, to be joined with it."""
         self._asking[peer] = wave
         self._held_by = peer if self._held_by in (None, peer) else ""
+        self.turn.effects.append(Dial(peer, address))
+
+    def knock(self, peer: str, address: str) -> None:
+        """Call one that is no neighbour, to hear why it refuses: it may know of others that have left for good."""
+        for conn in [conn for conn, each in self._connections.items() if each.peer == peer and peer not in self.of]:
+            self._close(conn, "no answer")
+        self._knocking[peer] = None
         self.turn.effects.append(Dial(peer, address))
 
     @property
@@ -231,11 +230,16 @@ class Links:
         elif link is None and wave is not None:
             self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
             self._send(conn, self._hello(0, 0, False, wave, alone=self._held_by == peer))
+        elif link is None and peer in self._knocking:
+            self._connections[conn] = _Connection(peer, True, None, self.turn.now)
+            del self._knocking[peer]
+            self._send(conn, self._hello(0, 0, False, None))
         else:
             self.turn.effects.append(Close(conn, "not needed any more"))
 
     def dial_failed(self, peer: str, reason: str) -> Iterator[LinkEvent]:
         link = self.of.get(peer)
+        self._knocking.pop(peer, None)
         if link is not None and link.conn is None:
             link.lost(reason)
         elif link is None and self._asking.pop(peer, None) is not None:
@@ -317,8 +321,9 @@ class Links:
             self._fail(conn, connection, f"{connection.peer} was dialled, {hello.name} answers")
         elif connection.wave is not None:
             yield Answered(connection.peer, conn, hello)
+        elif (link := self.of.get(connection.peer)) is None:
+            self._fail(conn, connection, f"{hello.name} was to say why it is no neighbour, and greets")
         else:
-            link = self.of[connection.peer]
             self._learn_address(link, hello)
             if link.session == hello.session and link.peer_incarnation == hello.incarnation:
                 link.resume(hello)
@@ -347,13 +352,11 @@ class Links:
             self.refuse(conn, Refuse(f"{self.turn.node} has {len(self.of)} neighbours, and takes no more", True, False))
         elif hello.wave is not None:
             yield Stranger(conn, hello)
-        elif hello.name in self.given_up:
-            self.refuse(conn, Refuse(f"{self.turn.node} has given up {hello.name} as lost", retry=True, stranger=True))
-        elif hello.linked and hello.name not in self._former:
+        elif (refusal := self.former.refusal(hello)) is not None:
+            self.refuse(conn, refusal)
+        else:
             self._greet_caller(conn, self.add(hello.name, ""), hello)
             yield Adopted(hello.name)
-        else:
-            self.refuse(conn, Refuse(f"{self.turn.node} and {hello.name} are no neighbours", False, True))
 
     def _greet_caller(self, conn: int, link: Link, hello: Hello) -> bool:
         """Answer a neighbour that has dialled us. True if a new session begins."""

@@ -51,10 +51,14 @@ class Established:
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """No neighbour any more. ``keep``: what it wanted stays in the table, for a change that is under way."""
+    """No neighbour any more. ``keep``: what it wanted stays in the table, for a change that is under way.
+
+    ``lost``: nobody knows whether it will ever be back.
+    """
 
     peer: str
     keep: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

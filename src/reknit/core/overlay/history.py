@@ -2,17 +2,20 @@
 
 Each of those who take part has an entry of its own, under the same id: what *it* has sent for the change, and, at the
 broker that was asked for it, how it went. Put together they say what a change has cost, and whom it has touched. Every
-change that was done has an inverse, by which it can be undone.
+change that was done has an inverse, by which it can be undone. Where somebody keeps what the next life has to know,
+that remembers the changes that were over (``flush``, ``recall``); those under way it takes up from its notes, or not.
 
 Owns: the entries, and how many are kept. Must not know: how a change is made, or who reads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
+from reknit.core.io import KeepChange
 from reknit.core.overlay.change import inverse, old_and_new
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.shapes import Edge
@@ -123,10 +126,12 @@ class History:
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self._changes: dict[str, Change] = {}  # by id, in the order in which they began
+        self._kept: dict[str, None] = {}  # what somebody keeps for the next life
+        self._news: dict[str, None] = {}  # what is not kept as it is now
 
     def begin(self, name: str, deed: Deed, part: str, of: str = "", begun: float | None = None) -> None:
         while len(self._changes) >= CHANGES_MAX:
-            del self._changes[next(iter(self._changes))]
+            self.forget(next(iter(self._changes)))
         self._changes[name] = Change(name, deed, part, self.turn.now if begun is None else begun, of=of)
 
     def note(self, name: str, deed: Deed, part: str) -> None:
@@ -139,6 +144,7 @@ class History:
         if (change := self._changes.get(name)) is not None:
             change.messages += 1
             change.bytes += size
+            self._news[name] = None
 
     def waits(self, name: str, why: str) -> None:
         """It will be tried again."""
@@ -148,10 +154,34 @@ class History:
     def end(self, name: str, error: str = "") -> None:
         if (change := self._changes.get(name)) is not None and change.ended is None:
             change.ended, change.error = self.turn.now, error
+            self._news[name] = None
 
     def forget(self, name: str) -> None:
         """Nothing has come of it."""
         self._changes.pop(name, None)
+        self._news[name] = None
+
+    def flush(self) -> None:
+        """At the end of a turn: what is over is to be kept as it is now, and what is forgotten is not."""
+        news, self._news = self._news, {}
+        if not self.turn.keeping:
+            return
+        for name in news:
+            change = self._changes.get(name)
+            if change is not None and change.ended is not None:
+                self._kept[name] = None
+                self.turn.effects.append(KeepChange(name, msgspec.to_builtins(change)))
+            elif change is None and name in self._kept:
+                del self._kept[name]
+                self.turn.effects.append(KeepChange(name, None))
+
+    def recall(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """What the life before has had kept; what this one has taken up from its notes goes on here."""
+        past = sorted((msgspec.convert(each, Change) for each in records), key=lambda change: (change.begun, change.id))
+        self._kept.update(dict.fromkeys(change.id for change in past))
+        self._changes = {change.id: change for change in past} | self._changes
+        while len(self._changes) > CHANGES_MAX:
+            self.forget(next(iter(self._changes)))
 
     def is_open(self, name: str) -> bool:
         return name in self._changes and self._changes[name].ended is None

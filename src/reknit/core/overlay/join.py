@@ -271,6 +271,8 @@ class Joins:
     # --- times
 
     def deadline(self) -> float | None:
+        if not self.wanted and self._answering is None:
+            return None
         times = [each.give_up_at for each in self.wanted.values() if each.wave is not None]
         if not self.shut:
             times += [each.try_at for each in self.wanted.values() if each.wave is None]
@@ -288,6 +290,8 @@ class Joins:
         for intent in list(self.wanted.values()):
             if intent.wave is not None and now >= intent.give_up_at:
                 reached = False if self.links.is_dialling(intent.peer) else None
+                if intent.once and reached is None:  # perhaps nobody can answer any more
+                    self.links.knock(intent.peer, intent.address)
                 self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time", reached)
             elif intent.wave is None and now >= intent.try_at and not self.shut:
                 yield from self._try(intent)

@@ -27,6 +27,7 @@ class Leaving:
     give_up_at: float
     heard: bool  # the neighbour has said its own leave
     whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
+    for_good: bool = False  # this broker leaves the network
 
 
 class Leaves:
@@ -39,7 +40,7 @@ class Leaves:
 
     def begin(self, peer: str, requests: list[int], heard: bool, patient: bool) -> None:
         until = inf if patient else self.turn.now + self.options.leave_s_max
-        self.of[peer] = Leaving(requests, until, heard)
+        self.of[peer] = Leaving(requests, until, heard, for_good=patient)
 
     def begin_with_replaced(self, peer: str, heard: bool) -> None:
         self.of[peer] = Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
@@ -47,7 +48,12 @@ class Leaves:
     def say(self, peer: str) -> None:
         """The last word to it: whatever else it has to hear has been said."""
         self.links.leave(peer)
-        self.links.of[peer].send(Leave())
+        self.say_again(peer)
+
+    def say_again(self, peer: str) -> None:
+        """A broker that goes for good says who may call it in vain: nobody else could tell them."""
+        holders = list(self.links.former.given_up) if self.of[peer].for_good else []
+        self.links.of[peer].send(Leave(holders))
 
     def over(self, holds: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
         """Those that are done with, and whether the other end has answered. ``holds``: is a replaced link needed?"""

@@ -73,6 +73,8 @@ class Notes(msgspec.Struct, frozen=True):
     ended: list[Ended] = []
     lost: dict[str, None] = {}
     """Neighbours that were given up as lost: they may still hold us for theirs."""
+    gone: dict[str, list[str]] = {}
+    """By neighbour that has left the network for good: who may still hold it for theirs."""
     back: dict[str, str] = {}
     """Brokers to be joined with, and their addresses, unless the tree is whole without: a change may be half done."""
     around: dict[str, dict[str, str]] = {}

@@ -122,14 +122,15 @@ class Overlay:
 
     def notes(self) -> str:
         back = self.joins.once() | self.parted()
-        swaps, lost = read_notes(self.swaps.notes()), self.links.given_up
-        return write_notes(structs.replace(swaps, lost=lost, back=back, around=self.around))
+        swaps, former = read_notes(self.swaps.notes()), self.links.former
+        kept = structs.replace(swaps, lost=former.given_up, gone=former.gone, back=back, around=self.around)
+        return write_notes(kept)
 
     def recall(self, text: str) -> None:
         """Take up what the life before has left; ``found`` then goes on with it."""
         self.swaps.recall(text)
         notes = read_notes(text)
-        self.links.given_up = dict(notes.lost)
+        self.links.former.given_up, self.links.former.gone = dict(notes.lost), dict(notes.gone)
         self.around = dict(notes.around)
         self._back = dict(notes.back)
 
@@ -180,7 +181,7 @@ class Overlay:
                 self.links.remove(peer, reason)
             self.swaps.closed(peer)
             self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail=reason)
-            yield Unlinked(peer, keep)
+            yield Unlinked(peer, keep, lost)
             yield from self.swaps.unlinked(peer)
             yield from self._gone(peer, "")
 
@@ -281,6 +282,7 @@ class Overlay:
                     yield from self._turned_out(peer, refusal.reason)
                     self.want_back(peer, address)
                 self.joins.on_turned_away(event)
+                yield from self._have_left(refusal.left)
 
     def _is_outside(self, event: LinkEvent) -> bool:
         match event:
@@ -291,6 +293,13 @@ class Overlay:
             case Renewed(peer=peer) | TurnedAway(peer=peer):
                 return peer in self.asked or (peer in self.links.of and self.links.of[peer].tentative)
         return False
+
+    def _have_left(self, names: list[str]) -> Iterator[OverlayEvent]:
+        """They have gone for good while we were away. Whoever holds one of them for a neighbour waits for nobody."""
+        for name in names:
+            link = self.link(name)
+            if link is not None and not link.greeted and not self.swaps.involves(name):
+                yield from self.cut(name, "it has left for good", keep=False, lost=True)
 
     def _on_messages(self, peer: str, messages: list[Message], custody: Custody) -> Iterator[OverlayEvent]:
         """In their order: a step of a change stands for all that was sent before it."""
@@ -331,6 +340,8 @@ class Overlay:
         yield Arrived(peer, [Events(message.events)], custody, skip, self.swaps.relays(peer))
 
     def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
+        if isinstance(message, Leave) and message.holders:
+            self.links.former.has_gone(peer, message.holders)
         match message:
             case Seek():
                 self.search.on_seek(peer, message, self.neighbours(), self.turn.now)
@@ -364,7 +375,7 @@ class Overlay:
         yield from self._gone(peer, f"{peer} was restarted")
         yield from self.swaps.renewed(peer, reborn)
         if peer in self.leaves.of:
-            self.links.of[peer].send(Leave())
+            self.leaves.say_again(peer)
             return
         if self.swaps.involves(peer):
             self.links.of[peer].send(Resent())
@@ -421,6 +432,8 @@ class Overlay:
         if self.leaves.of:
             yield from self._finish_leaving()
         yield from self.swaps.give_up_the_lost()
+        while self.swaps.to_be_called:
+            self.joins.want_back(*self.swaps.to_be_called.popitem())
         yield from self._go_on()
         self.swaps.answer_inquiries()
         self.swaps.flush()

@@ -208,6 +208,8 @@ class Path(Strategy):
         return min(times, default=None)
 
     def due(self) -> None:
+        if not (self._kept or self._far or self._ignored):
+            return
         now = self.hands.turn.now
         for peer in [peer for peer, at in self._kept.items() if now >= at]:
             del self._kept[peer]

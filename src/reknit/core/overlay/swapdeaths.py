@@ -33,7 +33,8 @@ what came before. No answer makes a link that its mover does not hold already. A
 not any more, is greeted as such, so that no end without memory takes it for one; and whoever drops a link that the
 other may hold for one of the tree refuses it from then on, in all its lives. A broker that comes back after all finds
 itself refused by those that have gone on without it, ends the swap in the same way, and if it has lost its link to the
-tree by that, it asks to be joined like a stranger, by a search.
+tree by that, it asks to be joined like a stranger, by a search. If one of them was drained meanwhile, and has left for
+good, the other says so when it refuses (``links/former``): else the search would wait for an answer for ever.
 
 What was on its way to or through the one that is lost is lost with it.
 
@@ -75,14 +76,17 @@ class SwapDeaths(SwapLinks):
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
         self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
+        self.to_be_called: dict[str, str] = {}  # instead of such a neighbour, which is away: it may have left for good
 
     def deadline(self) -> float | None:
+        if self.current is None and not self.wishes and not self._unsure and self._returns_deadline() == inf:
+            return None  # as nearly always, and it is asked after every turn
         times = (super().deadline(), self._next_absence(), self._asks_at())
         return min((at for at in times if at is not None and at < inf), default=None)
 
     def _next_absence(self) -> float:
         """When the next of the others has been away for a lease."""
-        times = [self._lost_at(peer) for peer in self._others()]
+        times = [self._lost_at(peer) for peer in (*self._others(), *self._unsure)]
         return min((at for at in times if at > self.turn.now), default=inf)
 
     def _others(self) -> tuple[str, ...]:
@@ -149,6 +153,17 @@ class SwapDeaths(SwapLinks):
         lost = [peer for peer in self._others() if self._lost_at(peer) <= self.turn.now]
         if lost and self.current is not None:
             yield from self._without(self.current, lost, refused=False)
+        for peer in list(self._unsure):
+            self._call_instead_of(peer)
+
+    def _call_instead_of(self, peer: str) -> None:
+        """A neighbour by a swap that has ended; if it does not come to say so, another of the three may know why."""
+        told, others = self._unsure[peer]
+        if told.pending == 0 or peer not in self.links.of:
+            del self._unsure[peer]
+        elif self._lost_at(peer) <= self.turn.now:
+            del self._unsure[peer]
+            self.to_be_called |= {name: address for name, address in others.items() if name != peer}
 
     def to_be_asked(self, peer: str) -> dict[str, str]:
         """If ``peer`` turns us out: who could join us to the tree again, with addresses.
@@ -229,6 +244,15 @@ class SwapDeaths(SwapLinks):
         swap.triangle.over = True
         self._close(note.middle, swap)
         yield from self._drain(swap)
+
+    def _on_close_ba(self, swap: Swapping, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
+        """Where all goes well, the mover is sure of the goal once that has settled what the middle has said last."""
+        was_over = swap.triangle.over
+        others = {swap.note.goal: "", swap.note.middle: ""}
+        known = others | self._addresses(tuple(others))
+        yield from super()._on_close_ba(swap, peer, custody)
+        if swap.note.part is Part.MOVER and swap.triangle.over and not was_over:
+            self._unsure[swap.note.goal] = (custody, known)
 
     def _undo(self, swap: Swapping, why: str) -> Iterator[OverlayEvent]:
         """Nobody has moved: the tree is the old one."""

@@ -56,7 +56,6 @@ class SwapLocks(SwapState):
         if error:
             self._answer(wish, error)
             return
-        wish.tries += 1
         swap_id = (self.turn.node, ID_FLOOR | self.rng.getrandbits(47))
         note = SwapNote(swap_id, wish.middle, wish.goal, self.links.address, Part.MOVER, Stage.LOCKED)
         swap = self._begin(note)
@@ -79,7 +78,8 @@ class SwapLocks(SwapState):
         if self.turn.now - wish.begun > self.options.join_s_max:
             self._answer(wish, f"given up after {self.options.join_s_max:g} s: {why}")
         else:
-            longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(wish.tries + 1, 16))
+            wish.waits += 1
+            longest = min(self.options.backoff_s_max, self.options.backoff_s_min * 2 ** min(wish.waits + 1, 16))
             wish.try_at = self.turn.now + self.rng.uniform(self.options.backoff_s_min, longest)
 
     def _answer(self, wish: Wish, error: str) -> None:

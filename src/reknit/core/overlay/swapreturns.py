@@ -305,6 +305,8 @@ class SwapReturns(SwapStalls):
                 self.links.changed = True
 
     def _returns_deadline(self) -> float:
+        if not self._holds and not self._ended_until:
+            return inf
         return min([hold.until for hold in self._holds] + list(self._ended_until.values()), default=inf)
 
 

@@ -53,7 +53,7 @@ class Wish:
     request: int
     begun: float
     try_at: float
-    tries: int = 0
+    waits: int = 0  # how often it was put off
     last: str = ""
     of: str = ""
     change: str = ""  # its id, once it has been tried

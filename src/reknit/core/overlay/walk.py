@@ -418,8 +418,9 @@ class Walk:
     # --- times
 
     def deadline(self) -> float | None:
-        asked = [each.try_at for each in self._asked if not each.id]
-        return min([*asked, self._lock.expires] if self._lock else asked, default=None)
+        times = [each.try_at for each in self._asked if not each.id]
+        times += [self._lock.expires] if self._lock else []
+        return min(times) if times else None
 
     def due(self) -> Iterator[OverlayEvent]:
         if self._lock is not None and self.turn.now >= self._lock.expires:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from reknit.core.routing.table import Route, Table, broker, client
 from reknit.core.turn import Turn
@@ -19,6 +19,7 @@ from reknit.wire.messages import Entry, Message, Snapshot
 
 __all__ = ["Routing", "Sender", "chunks"]
 
+T = TypeVar("T")
 Sender = Callable[[str, Message], None]
 
 MESSAGE_PATTERNS_MAX = 64
@@ -159,8 +160,8 @@ class Routing(ABC):
             self.send(neighbour, Snapshot(part, position == len(parts)))
 
 
-def chunks(patterns: list[Pattern]) -> Iterator[list[Pattern]]:
-    """The same patterns in their order, as many at a time as fit into a message."""
+def chunks(patterns: list[T]) -> Iterator[list[T]]:
+    """The same patterns (or whatever holds one) in their order, as many at a time as fit into a message."""
     for start in range(0, len(patterns), MESSAGE_PATTERNS_MAX):
         yield patterns[start : start + MESSAGE_PATTERNS_MAX]
 

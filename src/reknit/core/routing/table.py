@@ -17,9 +17,12 @@ from reknit.model.event import Event
 from reknit.model.index import MatchingIndex
 from reknit.model.pattern import Pattern
 
-__all__ = ["Hop", "Route", "Table", "broker", "client"]
+__all__ = ["GROUPS", "Hop", "Route", "Table", "broker", "client", "group_name"]
 
 Hop: TypeAlias = tuple[Literal["broker", "client"], str]
+
+GROUPS = "$share/"
+"""How the names of hops begin that are no clients: what a group wants comes here; who gets it, others decide."""
 
 ROUTES_MAX = 16_384
 """Topics whose routes are remembered."""
@@ -31,6 +34,11 @@ def broker(name: str) -> Hop:
 
 def client(name: str) -> Hop:
     return ("client", name)
+
+
+def group_name(group: str) -> str:
+    """The name under which the clients of a group want something together."""
+    return GROUPS + group
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,6 @@ class Table:
             for kind, name in self._by_pattern[pattern]:
                 if kind == "broker":
                     neighbours[name] = None
-                else:
+                elif not name.startswith(GROUPS):
                     clients.setdefault(name, []).append(pattern)
         return Route(tuple(neighbours), tuple((name, tuple(wanted)) for name, wanted in clients.items()))

@@ -32,6 +32,7 @@ from reknit.core.routing.base import Routing
 from reknit.core.routing.table import client as client_hop
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -50,6 +51,7 @@ class _Arrival:
     expires: float
     parts: int = 0  # of the offer
     patterns: dict[Pattern, None] = field(default_factory=dict)
+    shares: dict[tuple[str, Pattern], None] = field(default_factory=dict)
     open: bool = False
     filling: bool = False
     here: bool = False
@@ -63,6 +65,7 @@ class Arrivals:
         self,
         turn: Turn,
         routing: Routing,
+        shares: Shares,
         clients: dict[str, None],
         send: Callable[[str, Message], None],
         copies: Copies,
@@ -71,6 +74,7 @@ class Arrivals:
         """``clients``: those of this broker; whoever moves in is one of them from the moment that it is open."""
         self.turn = turn
         self.routing = routing
+        self.shares = shares
         self.clients = clients
         self.send = send
         self.copies = copies
@@ -92,6 +96,7 @@ class Arrivals:
             return  # a part of what was refused, or given up
         arrival.parts += 1
         arrival.patterns.update(dict.fromkeys(offer.patterns))
+        arrival.shares.update(dict.fromkeys(offer.shares))
         if offer.last:
             self._open(offer.client, arrival)
 
@@ -138,12 +143,17 @@ class Arrivals:
         for event, patterns in arrival.held:
             self.turn.effects.append(Deliver(event, ((client, patterns),)))
         arrival.state, arrival.held = [], []
+        for name, pattern in arrival.shares:  # before *Taken*, so that the old one knows whom to send what it holds
+            self.shares.add(client, name, pattern, present=False)
         self.send(arrival.peer, Taken(client, arrival.move))
 
-    def on_told(self, peer: str, told: Told) -> None:
+    def on_told(self, peer: str, told: Told) -> bool:
+        """Whether the session is a client's like any other from now on."""
         arrival = self.of.get(told.client)
-        if arrival is not None and self._is(arrival, peer, told.move):
+        known = arrival is not None and self._is(arrival, peer, told.move)
+        if known:
             self.claimed(told.client)
+        return known
 
     def on_withdraw(self, peer: str, withdraw: Withdraw) -> None:
         arrival = self.of.get(withdraw.client)
@@ -192,6 +202,20 @@ class Arrivals:
             self.clients.pop(client, None)
             self.turn.see(Kind.DETACHED, client=client)
             self.turn.effects.append(Discard(client))
+            self.shares.gone(client)
+
+    # --- looking in
+
+    def awaits(self, client: str) -> bool:
+        """Whether its session is on its way here."""
+        return client in self.of and not self.of[client].here
+
+    def source(self, client: str) -> str:
+        """The broker that its session has come from, and which may not know that it is here."""
+        return self.of[client].peer if client in self.of else ""
+
+    def here_from(self, peer: str) -> list[str]:
+        return [client for client, arrival in self.of.items() if arrival.here and arrival.peer == peer]
 
     # --- times
 

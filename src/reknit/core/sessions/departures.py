@@ -41,6 +41,7 @@ from reknit.core.routing.base import Routing, chunks
 from reknit.core.routing.table import client as client_hop
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -95,6 +96,7 @@ class Departures:
         turn: Turn,
         overlay: Overlay,
         routing: Routing,
+        shares: Shares,
         clients: dict[str, None],
         send: Callable[[str, Message], None],
         copies: Copies,
@@ -104,6 +106,7 @@ class Departures:
         self.turn = turn
         self.overlay = overlay
         self.routing = routing
+        self.shares = shares
         self.clients = clients
         self.send = send
         self.copies = copies
@@ -245,8 +248,11 @@ class Departures:
         self._moves[client] = _Move(self._count, self.turn.now + self.options.move_s_max)
         seen = self.copies.of(client)
         parts = list(chunks(self.routing.table.of(client_hop(client)))) or [[]]
+        shares = list(chunks(self.shares.of(client)))
+        parts += [[]] * (len(shares) - len(parts))
         for number, patterns in enumerate(parts):
-            self.send(drain.peer, Offer(client, self._count, number, patterns, seen, number + 1 == len(parts)))
+            some = shares[number] if number < len(shares) else []
+            self.send(drain.peer, Offer(client, self._count, number, patterns, seen, number + 1 == len(parts), some))
 
     def on_opened(self, peer: str, opened: Opened) -> None:
         move = self._known(peer, opened)
@@ -261,6 +267,7 @@ class Departures:
             move.give_up_at = self.turn.now + self.options.move_s_max
             self.send(peer, Rest(opened.client, move.number, b"", last=False))
             self.turn.effects.append(Export(opened.client))
+            self.shares.hold(opened.client)
 
     def exported(self, client: str, state: bytes) -> None:
         move, drain = self._moves.get(client), self.drain
@@ -301,6 +308,7 @@ class Departures:
         del self.clients[client]
         self.copies.forget(client)
         self.turn.see(Kind.DETACHED, client=client)
+        self.shares.gone(client)
 
     def _known(self, peer: str, answer: Opened | Taken) -> _Move | None:
         """The move that this is an answer to, unless it has been taken back."""
@@ -321,6 +329,7 @@ class Departures:
             self.turn.effects.append(Thaw(client))
         for event, patterns in move.aside:
             self.turn.effects.append(Deliver(event, ((client, patterns),)))
+        self.shares.release(client)
 
     def ended(self, client: str) -> None:
         """Its session has ended here, as sessions do: there is nothing to move any more."""
@@ -370,13 +379,14 @@ class Departures:
 
     def _go_on(self, drain: _Drain) -> Iterator[OverlayEvent]:
         for client, move in list(self._moves.items()):
-            if self.turn.now >= move.give_up_at or len(move.aside) > self.options.held_events_max:
+            aside = len(move.aside) + self.shares.waiting(client)
+            if self.turn.now >= move.give_up_at or aside > self.options.held_events_max:
                 self.take_back(client)
         link = self.overlay.links.of[drain.peer]
         self._refer(drain, link.greeted)
         self._send_parts(drain)
         if not self.clients:
-            if link.idle:
+            if link.idle and self.shares.done:
                 drain.phase = _Phase.LEAVING
                 self.turn.tell(Kind.CHANGE, peer=drain.peer, detail=DRAINED)
                 self.overlay.links.changed = True  # so that a next life knows that it has to leave
@@ -396,6 +406,10 @@ class Departures:
                 self._offer(client)
 
     # --- looking in
+
+    def moves(self, client: str) -> bool:
+        """Whether its session is on its way."""
+        return client in self._moves
 
     @property
     def at_rest(self) -> bool:

@@ -8,10 +8,24 @@ take each other's clients, one must stay. Must not know: the shell.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reknit.core.io import Attach, Detach, Exported, Match, StopDrain, Subscribe, Unsubscribe
+from reknit.core.book.book import Key
+from reknit.core.homes.homes import Homes
+from reknit.core.io import (
+    Attach,
+    Detach,
+    Discard,
+    Exported,
+    Join,
+    Match,
+    Part,
+    Presence,
+    StopDrain,
+    Subscribe,
+    Unsubscribe,
+)
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.history import DRAIN, Deed, change_name
 from reknit.core.overlay.overlay import Overlay
@@ -21,6 +35,7 @@ from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -38,6 +53,8 @@ class Sessions:
         turn: Turn,
         overlay: Overlay,
         routing: Routing,
+        shares: Shares,
+        homes: Homes,
         clients: dict[str, None],
         seen: dict[str, int],
         source: str,
@@ -53,11 +70,13 @@ class Sessions:
         self.turn = turn
         self.overlay = overlay
         self.routing = routing
+        self.shares = shares
+        self.homes = homes
         self.clients = clients
         self.door = door
         self.copies = Copies(seen, source)
-        self.arrivals = Arrivals(turn, routing, clients, self._send, self.copies, options)
-        self.departures = Departures(turn, overlay, routing, clients, self._send, self.copies, options, rng)
+        self.arrivals = Arrivals(turn, routing, shares, clients, self._send, self.copies, options)
+        self.departures = Departures(turn, overlay, routing, shares, clients, self._send, self.copies, options, rng)
         self._rng = rng
         self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
         self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
@@ -77,6 +96,9 @@ class Sessions:
             Detach: self.detach,
             Subscribe: self.subscribe,
             Unsubscribe: self.unsubscribe,
+            Join: self.join,
+            Part: self.part,
+            Presence: self.shares.presence,
             StopDrain: lambda each: self.stop(each.request),
             Exported: lambda each: self.departures.exported(each.client, each.state),
         }
@@ -106,7 +128,8 @@ class Sessions:
             self._on_message(peer, message)
         match message:  # these must be heard even if the link is being left
             case Told():
-                self.arrivals.on_told(peer, message)
+                if self.arrivals.on_told(peer, message):
+                    self.homes.moved_in(message.client, peer)
             case Withdraw():
                 self.arrivals.on_withdraw(peer, message)
 
@@ -142,6 +165,10 @@ class Sessions:
 
     # --- neighbours
 
+    def drains(self, peer: str) -> bool:
+        """Whether this neighbour comes over with all its clients."""
+        return peer in self._guests
+
     def linked(self, peer: str, again: bool) -> None:
         if again:
             self._stays(peer, f"{peer} was restarted")
@@ -166,6 +193,8 @@ class Sessions:
         self._guests.pop(peer, None)
         self.arrivals.lost(peer)
         self.arrivals.seen.pop(peer, None)
+        for client in self.arrivals.here_from(peer):  # there will be nobody to tell us
+            self.homes.moved_in(client, peer)
 
     # --- clients
 
@@ -174,14 +203,23 @@ class Sessions:
             self.clients[each.client] = None
             self.turn.see(Kind.ATTACHED, client=each.client)
         self.arrivals.claimed(each.client)
+        self.homes.begun(each.client)
 
-    def recall(self, clients: Mapping[str, Sequence[Pattern]], seen: Mapping[str, int]) -> None:
+    def recall(
+        self,
+        clients: Mapping[str, Sequence[Pattern]],
+        shares: Mapping[str, Sequence[tuple[str, Pattern]]],
+        seen: Mapping[str, int],
+    ) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
         for client, patterns in clients.items():
+            self.homes.recalled(client)
             self.attach(Attach(client))
             self.copies.expect(client, seen)
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
+            for name, pattern in shares.get(client, ()):
+                self.shares.add(client, name, pattern, present=False)
             self.busy = True
 
     def detach(self, each: Detach) -> None:
@@ -194,6 +232,32 @@ class Sessions:
             self.routing.unsubscribe(each.client, pattern)
         del self.clients[each.client]
         self.turn.see(Kind.DETACHED, client=each.client)
+        self.shares.gone(each.client)
+        self.homes.ended(each.client)
+
+    def news(self, lines: Iterable[Key]) -> None:
+        """These lines of the book have become others."""
+        self.homes.news(lines)
+        self.busy = self.busy or bool(self.homes.over)
+
+    def _end_those_elsewhere(self) -> None:
+        """Sessions whose clients have begun anew at another broker; what is on its way is looked at where it stays."""
+        for client in list(self.homes.over):
+            if self.departures.moves(client) or self.arrivals.awaits(client):
+                continue
+            del self.homes.over[client]
+            if self.homes.is_over(client, self.arrivals.source(client)):
+                self.turn.note_deliveries()
+                self.detach(Detach(client))
+                self.turn.effects.append(Discard(client, taken_over=True))
+
+    def join(self, each: Join) -> None:
+        self.departures.take_back(each.client)
+        self.shares.join(each)
+
+    def part(self, each: Part) -> None:
+        self.departures.take_back(each.client)
+        self.shares.part(each)
 
     def subscribe(self, each: Subscribe) -> None:
         self.departures.take_back(each.client)  # what was offered would not be true any more
@@ -228,7 +292,10 @@ class Sessions:
             self._answer()
         self.arrivals.end_of_turn()
         yield from self.departures.end_of_turn()
-        self.busy = bool(self.arrivals.of or self._asked or self.copies) or self.departures.drain is not None
+        if self.homes.over:
+            self._end_those_elsewhere()
+        waiting = self.arrivals.of or self._asked or self.copies or self.homes.over
+        self.busy = bool(waiting) or self.departures.drain is not None
 
     # --- looking in
 
@@ -236,7 +303,7 @@ class Sessions:
     def at_rest(self) -> bool:
         """Nothing is on its way, and nothing is to be."""
         arriving = any(not each.here for each in self.arrivals.of.values())
-        return not arriving and not self._asked and self.departures.at_rest
+        return not arriving and not self._asked and not self.homes.over and self.departures.at_rest
 
     def progress(self) -> dict[str, Any]:
         return self.departures.progress()

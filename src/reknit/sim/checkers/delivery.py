@@ -6,7 +6,8 @@ subscription goes; a link of the path is removed; the client's broker crashes; t
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
 a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
 releases from nothing either: whoever was connected is connected. Unless one of the three stays away, and another says
-that it goes on without it: what passes either of them until all is calm may be lost.
+that it goes on without it: what is under way over a link between the three at that moment may be lost. If the middle
+hands the link over without the mover, the mover is parted from the tree: the link is gone.
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
@@ -18,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TypeAlias
+from itertools import combinations, pairwise
 
 from reknit.core.overlay.shapes import Edge, find_path
+from reknit.core.routing.table import GROUPS
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
@@ -29,6 +30,12 @@ from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
 __all__ = ["Tally", "check_delivery"]
+
+_LOCKED = "swap: lock at the goal"
+_CONNECTED = "swap: connectAck at the goal"
+"""The steps by which the goal of a swap shows who takes part: the middle, and the mover."""
+_HANDED = "swap: close(ab) at the middle"
+"""The step by which the middle has no link to the mover any more."""
 
 
 @dataclass(slots=True)
@@ -53,7 +60,18 @@ class _Session:
     delivered: dict[EventId, None] = field(default_factory=dict)
 
 
-_Debt: TypeAlias = tuple[Event, tuple[Edge, ...], tuple[Pattern, ...]]
+@dataclass(slots=True)
+class _Debt:
+    """An event that a session is owed, the way that it has to come, and for which of its subscriptions."""
+
+    event: Event
+    path: tuple[Edge, ...]
+    patterns: tuple[Pattern, ...]
+    former: tuple[Edge, ...] = ()  # links of the way before they moved: it may still be on one of them
+    excused: bool = False
+
+    def may_be_on(self, links: Iterable[Edge]) -> bool:
+        return any(each in self.path or each in self.former for each in links)
 
 
 class _Ledger:
@@ -69,7 +87,9 @@ class _Ledger:
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
         self.moving: dict[tuple[str, str], dict[EventId, None]] = {}  # by session: delivered when it went on its way
         self.drained: dict[str, None] = {}  # brokers that have left with nothing left behind
-        self.parted: dict[str, None] = {}  # brokers of swaps that one goes on with without the other, until all is calm
+        self.middles: dict[str, str] = {}  # by broker that is the goal of a swap
+        self.swaps: dict[tuple[str, str, str], None] = {}  # mover, middle and goal, until all is calm
+        self.without: dict[tuple[str, str], None] = {}  # who goes on in a swap, and without whom, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
         self._follow_links(record)
@@ -85,6 +105,8 @@ class _Ledger:
                 self._moved_in(key, (record.peer, record.client))
             case Kind.MOVED_OUT:
                 self._moved_out(key, (record.peer, record.client))
+            case Kind.SUBSCRIBED if record.client.startswith(GROUPS):
+                pass  # what groups are owed, another checker knows
             case Kind.SUBSCRIBED if record.pattern is not None:
                 patterns = self._session(key).patterns
                 patterns[record.pattern] = self.lasting and patterns.get(record.pattern, False)
@@ -115,7 +137,13 @@ class _Ledger:
         elif record.kind is Kind.CHANGE and record.detail == DRAINED:
             self.drained[record.node] = None
         elif record.kind is Kind.CHANGE and record.detail.startswith(SWAP_WITHOUT):
-            self.parted |= dict.fromkeys((record.node, record.peer))
+            self._excuse(record.node, record.peer)
+        elif record.kind is Kind.CHANGE and record.detail == _HANDED and (record.node, record.peer) in self.without:
+            self._forget_links([link])  # there may be no other until the mover is back, and has asked to be joined
+        elif record.kind is Kind.CHANGE and record.detail == _LOCKED:
+            self.middles[record.node] = record.peer
+        elif record.kind is Kind.CHANGE and record.detail == _CONNECTED and record.node in self.middles:
+            self.swaps[record.peer, self.middles[record.node], record.node] = None
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
         elif record.kind is Kind.CALM:
@@ -133,10 +161,19 @@ class _Ledger:
         self.links[new] = None
         self.paths.clear()
         for debts in self.owed.values():
-            for event_id, (event, path, patterns) in debts.items():
-                if old in path:
-                    rest = tuple(each for each in path if each not in (old, third))
-                    debts[event_id] = (event, (*rest, new) if third in path else (*rest, new, third), patterns)
+            for debt in (debt for debt in debts.values() if old in debt.path):
+                rest = tuple(each for each in debt.path if each not in (old, third))
+                debt.former = tuple(dict.fromkeys((*debt.former, *debt.path)))
+                debt.path = (*rest, new) if third in debt.path else (*rest, new, third)
+
+    def _excuse(self, one: str, other: str) -> None:
+        """One of a swap goes on without another."""
+        self.without[one, other] = None
+        for members in (each for each in self.swaps if one in each and other in each):
+            between = [edge(a, b) for a, b in combinations(members, 2)]
+            for debts in self.owed.values():
+                for debt in debts.values():
+                    debt.excused |= debt.may_be_on(between)
 
     def _forget_links(self, gone: list[Edge]) -> None:
         if gone:
@@ -155,8 +192,8 @@ class _Ledger:
         """But a broker that was drained leaves nothing behind: all that has passed its link is owed as before."""
         gone = [each for each in gone if not any(end in self.drained for end in each)]
         for debts in self.owed.values():
-            for event_id, (_, path, _) in list(debts.items()):
-                if any(each in path for each in gone):
+            for event_id, debt in list(debts.items()):
+                if any(each in debt.path for each in gone):
                     del debts[event_id]
 
     # --- sessions
@@ -180,19 +217,17 @@ class _Ledger:
         new, link = self.sessions.get(new_key), edge(key[0], new_key[0])
         if new is None:  # its new broker has died meanwhile
             return
-        for event_id, (event, path, patterns) in debts.items():
+        for event_id, debt in debts.items():
             if event_id not in new.delivered:
-                way = tuple(each for each in path if each != link)
-                self.owed.setdefault(new_key, {})[event_id] = (event, way, patterns)
+                debt.path = tuple(each for each in debt.path if each != link)
+                self.owed.setdefault(new_key, {})[event_id] = debt
 
     def _release(self, key: tuple[str, str], pattern: Pattern) -> None:
         """What was owed for this subscription alone is owed no more."""
         debts = self.owed.get(key, {})
-        for event_id, (event, path, patterns) in list(debts.items()):
-            left = tuple(each for each in patterns if each != pattern)
-            if left:
-                debts[event_id] = (event, path, left)
-            else:
+        for event_id, debt in list(debts.items()):
+            debt.patterns = tuple(each for each in debt.patterns if each != pattern)
+            if not debt.patterns:
                 del debts[event_id]
 
     def _crashed(self, node: str) -> None:
@@ -214,7 +249,7 @@ class _Ledger:
             path = self._path(node, session.node)
             if path is not None and not any(each in self.fresh for each in path):
                 self.tally.owed += 1
-                self.owed.setdefault(key, {})[event.id] = (event, path, patterns)
+                self.owed.setdefault(key, {})[event.id] = _Debt(event, path, patterns)
 
     def _delivered(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
         self.tally.delivered += 1
@@ -233,14 +268,13 @@ class _Ledger:
     def _calm(self, time: float) -> Iterator[Violation]:
         """Nothing is in flight: whatever is still owed is lost."""
         for (node, client), debts in self.owed.items():
-            for event, path, _ in debts.values():
-                if any(end in self.parted for link in path for end in link):
-                    continue
+            for debt in (debt for debt in debts.values() if not debt.excused):
                 self.tally.lost += 1
-                way = f"over {len(path)} links" if path else "at its own broker"
+                event, way = debt.event, f"over {len(debt.path)} links" if debt.path else "at its own broker"
                 yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
         self.owed.clear()
-        self.parted.clear()
+        self.swaps.clear()
+        self.without.clear()
         self.fresh.clear()
         for session in self.sessions.values():
             for pattern in session.patterns:

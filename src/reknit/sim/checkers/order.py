@@ -7,7 +7,7 @@ once it has been told. A crash tears causal chains (what a dead broker had passe
 again from further back), so causal order is judged from one calm moment to the next only where nothing has crashed.
 Neither is it where a link was given up, or replaced at once: what has crossed the old link may still be on its way when
 what follows it takes the new one. A swap, an addition and a drain keep it, unless a swap had to be ended without one of
-its three.
+its three. A client that begins anew elsewhere takes no causes along.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ class _Watcher:
         self.pasts: dict[tuple[str, int], _Past] = {}
         self.moving: dict[tuple[str, str], tuple[_Past, _Past]] = {}  # last and implied, when it went on its way
         self.ahead: dict[tuple[str, str], None] = {}  # sessions that have moved, whose clients do not know it yet
+        self.nodes: dict[str, dict[str, None]] = {}  # by client: brokers that have, or had, a session of it
+        self.at: dict[str, str] = {}  # by client that has two sessions: where it is
         self.torn = False
 
     def see(self, record: Record) -> Iterator[Violation]:
         key = (record.node, record.client)
         match record.kind:
             case Kind.ATTACHED | Kind.DETACHED:
+                self._goes(record)
                 self.last.pop(key, None)
                 self.implied.pop(key, None)
                 self.ahead.pop(key, None)
@@ -52,8 +55,12 @@ class _Watcher:
                 last, implied = self.moving[record.peer, record.client]
                 self.last[key], self.implied[key] = dict(last), dict(implied)
                 self.ahead[key] = None
+                self.nodes.setdefault(record.client, {})[record.node] = None
             case Kind.MOVED_OUT:
-                self._told((record.peer, record.client))
+                if self.at.get(record.client) == record.node:
+                    self.at[record.client] = record.peer
+                if not self._left((record.peer, record.client)):
+                    self._told((record.peer, record.client))
             case Kind.CRASHED:
                 self.torn = True
                 for each in [each for each in self.last if each[0] == record.node]:
@@ -64,21 +71,44 @@ class _Watcher:
                 self.torn = True
             case Kind.CHANGE if _tears(record.detail):
                 self.torn = True
+            case Kind.TAKEN if record.event is None:
+                self._goes(record)
             case Kind.CALM:
                 self.torn = False
                 self.seen.clear()
                 self.implied.clear()
                 self.pasts.clear()
             case Kind.PUBLISHED if record.event is not None:
-                self._published(record.client, record.event)
+                self._published(key, record.event)
             case Kind.DELIVERED if record.event is not None:
                 yield from self._fifo(key, record.event, record.time)
                 yield from self._causal(key, record.event, record.time)
 
-    def _published(self, client: str, event: Event) -> None:
-        seen = self.seen.setdefault(client, {})
+    def _goes(self, record: Record) -> None:
+        """A client that has a session elsewhere, too, begins anew, or goes back: no broker knows what it has seen."""
+        client, nodes = record.client, self.nodes.setdefault(record.client, {})
+        elsewhere = any(node != record.node for node in nodes)
+        if record.kind is Kind.DETACHED:
+            nodes.pop(record.node, None)
+            if elsewhere and self._left((record.node, client)):
+                return
+        else:
+            nodes[record.node] = None
+        if elsewhere:
+            self.seen.pop(client, None)
+            self.at[client] = record.node if record.node in nodes else ""
+
+    def _published(self, key: tuple[str, str], event: Event) -> None:
+        if self._left(key):  # by a broker that has come to it only after its client had gone
+            self.pasts[event.id] = {}
+            return
+        seen = self.seen.setdefault(key[1], {})
         self.pasts[event.id] = dict(seen)
         seen[event.source] = event.seq
+
+    def _left(self, key: tuple[str, str]) -> bool:
+        """Whether the client is known to be at another broker."""
+        return self.at.get(key[1], "") not in ("", key[0])
 
     def _told(self, key: tuple[str, str]) -> None:
         self.ahead.pop(key, None)
@@ -104,7 +134,7 @@ class _Watcher:
                 "order", time, f"not causal: {key[1]} at {key[0]} saw {event.id} behind one that follows it"
             )
         _merge(implied, past)
-        if key in self.ahead:
+        if key in self.ahead or self._left(key):
             return
         seen = self.seen.setdefault(key[1], {})
         _merge(seen, past)

@@ -1,8 +1,10 @@
 """A session is a queue: what is delivered into it comes out of it, once and in the same order, wherever it moves.
 
 Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
-moves continues the queue that it was at its old broker. When all is calm, nothing may be left of one whose client is
-there. A crash ends the sessions of the dead broker.
+moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
+own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
+there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
+it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ __all__ = ["check_sessions"]
 @dataclass(slots=True)
 class _Queue:
     waiting: deque[EventId] = field(default_factory=deque)
+    shared: deque[EventId] = field(default_factory=deque)
     present: bool = True  # whether the client is there to take
 
 
@@ -32,28 +35,38 @@ class _Queues:
         key, other = (record.node, record.client), (record.peer, record.client)
         match record.kind:
             case Kind.ATTACHED:
+                self._is_here(record)
                 self.of[key] = _Queue()
             case Kind.DETACHED:
                 self.of.pop(key, None)
             case Kind.MOVED_IN:
-                waiting = self.of[other].waiting if other in self.of else deque[EventId]()
-                self.of[key] = _Queue(deque(waiting), present=False)
+                old = self.of.get(other, _Queue())
+                self.of[key] = _Queue(deque(old.waiting), deque(old.shared), present=False)
             case Kind.MOVED_OUT:
                 if other in self.of:  # else its new broker has died meanwhile
-                    self.of[other].present = True
+                    self.of[other].present = key not in self.of or self.of[key].present
             case Kind.CRASHED:
                 for each in [each for each in self.of if each[0] == record.node]:
                     del self.of[each]
-            case Kind.DELIVERED if record.event is not None:
-                yield from self._delivered(key, record.event.id, record.time)
+            case Kind.DELIVERED | Kind.SHARED if record.event is not None:
+                yield from self._delivered(key, record.event.id, record.time, record.kind is Kind.SHARED)
             case Kind.TAKEN if record.event is not None:
                 yield from self._taken(key, record.event.id, record.time)
+            case Kind.TAKEN:
+                self._is_here(record)
+                self.of.setdefault(key, _Queue()).present = True
             case Kind.CALM:
                 yield from self._calm(record.time)
 
-    def _delivered(self, key: tuple[str, str], event: EventId, time: float) -> Iterator[Violation]:
+    def _is_here(self, record: Record) -> None:
+        """And so it is not where another session of it is."""
+        for (node, client), queue in self.of.items():
+            if client == record.client and node != record.node:
+                queue.present = False
+
+    def _delivered(self, key: tuple[str, str], event: EventId, time: float, shared: bool) -> Iterator[Violation]:
         if key in self.of:
-            self.of[key].waiting.append(event)
+            (self.of[key].shared if shared else self.of[key].waiting).append(event)
         else:
             yield Violation(
                 "sessions", time, f"{event} was delivered to {key[1]} at {key[0]}, which has no session there"
@@ -61,7 +74,10 @@ class _Queues:
 
     def _taken(self, key: tuple[str, str], event: EventId, time: float) -> Iterator[Violation]:
         who = f"{key[1]} at {key[0]}"
-        waiting = self.of[key].waiting if key in self.of else deque[EventId]()
+        queue = self.of.get(key, _Queue())
+        both = (queue.waiting, queue.shared)
+        first = [each for each in both if each and each[0] == event] + [each for each in both if event in each]
+        waiting = first[0] if first else queue.waiting
         if event not in waiting:
             yield Violation("sessions", time, f"{who} has taken {event}, which its session did not have")
             return
@@ -71,8 +87,9 @@ class _Queues:
 
     def _calm(self, time: float) -> Iterator[Violation]:
         for (node, client), queue in self.of.items():
-            if queue.present and queue.waiting:
-                what = f"{queue.waiting[0]} never came out of the session of {client} at {node}"
+            left = [*queue.waiting, *queue.shared]
+            if queue.present and left:
+                what = f"{left[0]} never came out of the session of {client} at {node}"
                 yield Violation("sessions", time, what)
 
 

@@ -1,0 +1,75 @@
+"""Those that were neighbours of this broker, and how it answers when they call as if they were.
+
+Three kinds: who was left, and knows it; who was given up, and may not know; and who has left the network for good, and
+has left word with us who may still hold it for a neighbour. Nobody answers there any more, so whoever comes back has to
+hear of it from us, when we turn it away.
+
+Owns: who is remembered as such, and the refusal. Must not know: how a neighbour is left, or why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from reknit.wire.messages import Hello, Refuse
+
+__all__ = ["FORMER_MAX", "HOLDERS_MAX", "LEFT_MAX", "Former"]
+
+FORMER_MAX = 256
+"""Neighbours of each kind that are remembered; beyond it the oldest go."""
+
+HOLDERS_MAX = 64
+"""Brokers that may still hold one that has gone for a neighbour: those that it has given up last."""
+
+LEFT_MAX = 16
+"""Brokers that have left for good, as one refusal names them: it has to fit into a greeting."""
+
+_Value = TypeVar("_Value")
+
+
+class Former:
+    def __init__(self, me: str) -> None:
+        self.me = me
+        self.given_up: dict[str, None] = {}  # given up though they may live, and hold us for their neighbour
+        self.gone: dict[str, list[str]] = {}  # by broker that has left for good: who may hold it for a neighbour
+        self._left: dict[str, None] = {}
+
+    def leave(self, peer: str) -> None:
+        _keep(self._left, peer, None)
+
+    def give_up(self, peer: str) -> None:
+        """It cannot be told: should it come back, it has to ask to be joined."""
+        self.leave(peer)
+        _keep(self.given_up, peer, None)
+
+    def has_gone(self, peer: str, holders: Iterable[str]) -> None:
+        _keep(self.gone, peer, list(holders)[-HOLDERS_MAX:])
+
+    def meets(self, peer: str) -> None:
+        """There may be a link again."""
+        self._left.pop(peer, None)
+
+    def is_linked(self, peer: str) -> None:
+        """It is a neighbour (again), and has heard what it did not know."""
+        self.meets(peer)
+        self.given_up.pop(peer, None)
+        self.gone.pop(peer, None)
+        rest = {name: [each for each in holders if each != peer] for name, holders in self.gone.items()}
+        self.gone = {name: holders for name, holders in rest.items() if holders}
+
+    def refusal(self, hello: Hello) -> Refuse | None:
+        """Of one who is no neighbour and does not ask to be one; None if it may be right, and we have no memory."""
+        name = hello.name
+        left = [each for each, holders in self.gone.items() if name in holders][:LEFT_MAX]
+        if name in self.given_up:
+            return Refuse(f"{self.me} has given up {name} as lost", retry=True, stranger=True, left=left)
+        if hello.linked and name not in self._left:
+            return None
+        return Refuse(f"{self.me} and {name} are no neighbours", retry=False, stranger=True, left=left)
+
+
+def _keep(some: dict[str, _Value], name: str, value: _Value) -> None:
+    some[name] = value
+    if len(some) > FORMER_MAX:
+        del some[next(iter(some))]

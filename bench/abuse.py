@@ -52,6 +52,7 @@ _CONFIG = """\
 address_connections_per_s_max = 1000000.0
 [broker]
 ws = "127.0.0.1:{ws}"
+relay = "127.0.0.1:{relay}"
 """
 """All of them come from one address here, so that bound would hide the others."""
 
@@ -80,17 +81,18 @@ class _Broker:
 
 @contextlib.contextmanager
 def _broker() -> Iterator[_Broker]:
-    ws, admin = free_ports(2)
+    ws, relay, admin = free_ports(3)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "abuse.toml"
-        file.write_text(_CONFIG.format(ws=ws), encoding="utf-8")
+        file.write_text(_CONFIG.format(ws=ws, relay=relay), encoding="utf-8")
         with reknit("--config", str(file), "--admin", f"127.0.0.1:{admin}") as peer:
             listens = [
                 each.laddr.port for each in psutil.Process(peer.processes[0].pid).net_connections() if not each.raddr
             ]
-            known = (peer.publish_port, ws, admin)
+            known = (peer.publish_port, ws, relay, admin)
             (listen,) = (port for port in listens if port not in known)
-            yield _Broker(peer, {"mqtt": peer.publish_port, "ws": ws, "listen": listen, "admin": admin})
+            ports = {"mqtt": peer.publish_port, "ws": ws, "listen": listen, "relay": relay, "admin": admin}
+            yield _Broker(peer, ports)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import random
 import struct
 from collections.abc import Callable
 
+from reknit.live.relay import Preface
 from reknit.mqtt import packets
 from reknit.mqtt.encode import encode
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Request, Will
@@ -20,7 +21,7 @@ __all__ = ["PACKETS_PER_CONNECTION", "PORTS", "connection"]
 
 PACKETS_PER_CONNECTION = 25
 
-PORTS = ("mqtt", "ws", "listen", "admin")
+PORTS = ("mqtt", "ws", "listen", "relay", "admin")
 
 
 def connection(port: str, rng: random.Random) -> bytes:
@@ -113,6 +114,12 @@ def _listen(rng: random.Random) -> bytes:
     return b"".join(frames)
 
 
+def _relay(rng: random.Random) -> bytes:
+    """A broker that has lost its mind: it says for whom it comes, more or less, and then what a client says."""
+    preface = Preface(rng.choice(("", "u", "u" * 3_000)), rng.choice(("127.0.0.1", "", "\x00"))).written()
+    return (preface if rng.random() < 0.7 else _spoiled(rng, preface)) + _mqtt(rng)
+
+
 def _admin(rng: random.Random) -> bytes:
     paths = (b"/healthz", b"/links", b"/links/%2e%2e", b"/swap", b"/metrics", b"/" + b"a" * 200, b"*", b"")
     said = []
@@ -125,4 +132,10 @@ def _admin(rng: random.Random) -> bytes:
     return b"".join(said)
 
 
-_MAKERS: dict[str, Callable[[random.Random], bytes]] = {"mqtt": _mqtt, "ws": _ws, "listen": _listen, "admin": _admin}
+_MAKERS: dict[str, Callable[[random.Random], bytes]] = {
+    "mqtt": _mqtt,
+    "ws": _ws,
+    "listen": _listen,
+    "relay": _relay,
+    "admin": _admin,
+}

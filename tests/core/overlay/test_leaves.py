@@ -126,3 +126,17 @@ def test_one_that_waits_in_patience_does_not_wait_for_a_neighbour_that_is_lost()
     assert desk.all(Ended) == []
     desk.run(11.0)
     assert desk.all(Ended) == [Ended()]
+
+
+def test_one_that_waits_in_patience_for_a_neighbour_out_of_reach_does_not_wait_for_ever() -> None:
+    desk = Desk("n", overlay=OverlayOptions(drained_s_max=40.0))
+    far = desk.linked("n", 1)
+    desk.give(Drain(7))
+    far.say(Welcome("", ""))
+    far.ack()
+    assert far.heard()[-1] == Leave()
+    desk.give(Lost(1, "reset"))
+    desk.run(39.0)
+    assert desk.all(Ended) == []
+    desk.run(2.0)
+    assert desk.all(Ended) == [Ended()]

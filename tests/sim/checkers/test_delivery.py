@@ -238,9 +238,17 @@ def _copy(story: Story) -> Story:
     return copy
 
 
-def test_what_is_published_after_that_is_owed_as_ever() -> None:
-    story = _swapping().changed("c", WITHOUT, "a").published("a", ONE).delivered("x", "xan", ONE)
+@pytest.mark.parametrize("out", ["unlock", "undone", "end"])
+def test_what_is_published_when_the_goal_is_out_of_it_is_owed_as_ever(out: str) -> None:
+    story = _swapping().changed("c", WITHOUT, "a")
+    assert _what(_copy(story).published("a", ONE).delivered("x", "xan", ONE).calm()) == []
+    story.changed("c", f"swap: {out} at the goal").published("a", ONE).delivered("x", "xan", ONE)
     assert ["never reached zoe at z" in what for what in _what(story.calm())] == [True]
+
+
+def test_another_goal_that_is_out_of_its_swap_changes_nothing() -> None:
+    story = _swapping().changed("c", WITHOUT, "a").changed("z", "swap: end at the goal")
+    assert _what(story.published("a", ONE).delivered("x", "xan", ONE).calm()) == []
 
 
 def test_a_mover_without_which_the_middle_hands_the_link_over_is_parted() -> None:

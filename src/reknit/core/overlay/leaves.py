@@ -1,8 +1,9 @@
 """Links that are being left: each end says *Leave* behind all that it has sent, and waits for the other's.
 
 A link that an operator removes is done with when both have said it. One that a swap has replaced has moreover to be
-empty, for nobody else has what it carried. Nobody waits for ever, with one exception: a broker that is drained waits in
-patience, since a neighbour that is down must hear of it, or would wait in its next life; unless it is lost for good.
+empty, for nobody else has what it carried. Nobody waits for ever. A broker that is drained is patient, since a
+neighbour that is down must hear of it, or would wait in its next life. But that one may have been drained itself, as
+soon as it had heard of it and before its answer came; and all else was settled before the leave was said.
 
 Owns: what a link that is left still waits for. Must not know: why it is left.
 """
@@ -69,6 +70,8 @@ class Leaves:
         """A far end that has been away for long will not empty a link that was replaced, nor answer if it is lost."""
         away_since = self.links.of[peer].away_since
         away_s_max = self.options.absent_s_max if leaving.whole else self.lost_s
+        if leaving.for_good:
+            away_s_max = min(away_s_max, self.options.drained_s_max)
         return min(leaving.give_up_at, inf if away_since is None else away_since + away_s_max)
 
     def deadline(self) -> float:

@@ -30,6 +30,9 @@ class OverlayOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leave_s_max: Seconds = 10.0
     """A neighbour that has not answered a leave by then is left on this side only."""
 
+    drained_s_max: Seconds = 60.0
+    """A broker that is drained, and has handed all over, waits so long for a neighbour out of reach to hear of it."""
+
     close_s_max: Seconds = 120.0
     """A link that a swap has replaced, and that has not been emptied by then, is given up on this side."""
 

@@ -6,8 +6,9 @@ subscription goes; a link of the path is removed; the client's broker crashes; t
 event has settled. Crashes of brokers in between release from nothing, not even if both ends of a link are down at once:
 a link is gone when one end says so, or when neither has it back by the time that all is calm. A link that is swapped
 releases from nothing either: whoever was connected is connected. Unless one of the three stays away, and another says
-that it goes on without it: what is under way over a link between the three at that moment may be lost. If the middle
-hands the link over without the mover, the mover is parted from the tree: the link is gone.
+that it goes on without it: what is under way over a link between the three may be lost, from that moment until the goal
+is out of the swap, or all is calm. If the middle hands the link over without the mover, the mover is parted from the
+tree: the link is gone.
 
 With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
 
@@ -34,6 +35,8 @@ __all__ = ["Tally", "check_delivery"]
 _LOCKED = "swap: lock at the goal"
 _CONNECTED = "swap: connectAck at the goal"
 """The steps by which the goal of a swap shows who takes part: the middle, and the mover."""
+_GOAL_OUT = ("swap: unlock at the goal", "swap: undone at the goal", "swap: end at the goal")
+"""The steps by which the goal is out of the swap: by then the new link is one of the tree, or none."""
 _HANDED = "swap: close(ab) at the middle"
 """The step by which the middle has no link to the mover any more."""
 
@@ -89,6 +92,7 @@ class _Ledger:
         self.drained: dict[str, None] = {}  # brokers that have left with nothing left behind
         self.middles: dict[str, str] = {}  # by broker that is the goal of a swap
         self.swaps: dict[tuple[str, str, str], None] = {}  # mover, middle and goal, until all is calm
+        self.torn: dict[tuple[str, str, str], None] = {}  # of these, those that somebody goes on with alone
         self.without: dict[tuple[str, str], None] = {}  # who goes on in a swap, and without whom, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
@@ -144,6 +148,8 @@ class _Ledger:
             self.middles[record.node] = record.peer
         elif record.kind is Kind.CHANGE and record.detail == _CONNECTED and record.node in self.middles:
             self.swaps[record.peer, self.middles[record.node], record.node] = None
+        elif record.kind is Kind.CHANGE and record.detail in _GOAL_OUT:
+            self.torn = {each: None for each in self.torn if each[2] != record.node}
         elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
         elif record.kind is Kind.CALM:
@@ -170,10 +176,10 @@ class _Ledger:
         """One of a swap goes on without another."""
         self.without[one, other] = None
         for members in (each for each in self.swaps if one in each and other in each):
-            between = [edge(a, b) for a, b in combinations(members, 2)]
+            self.torn[members] = None
             for debts in self.owed.values():
                 for debt in debts.values():
-                    debt.excused |= debt.may_be_on(between)
+                    debt.excused |= debt.may_be_on(_between(members))
 
     def _forget_links(self, gone: list[Edge]) -> None:
         if gone:
@@ -249,7 +255,8 @@ class _Ledger:
             path = self._path(node, session.node)
             if path is not None and not any(each in self.fresh for each in path):
                 self.tally.owed += 1
-                self.owed.setdefault(key, {})[event.id] = _Debt(event, path, patterns)
+                debt = self.owed.setdefault(key, {})[event.id] = _Debt(event, path, patterns)
+                debt.excused = any(debt.may_be_on(_between(members)) for members in self.torn)
 
     def _delivered(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
         self.tally.delivered += 1
@@ -274,11 +281,16 @@ class _Ledger:
                 yield Violation("delivery", time, f"{event.id} ({event.topic}) never reached {client} at {node} {way}")
         self.owed.clear()
         self.swaps.clear()
+        self.torn.clear()
         self.without.clear()
         self.fresh.clear()
         for session in self.sessions.values():
             for pattern in session.patterns:
                 session.patterns[pattern] = True
+
+
+def _between(members: tuple[str, str, str]) -> list[Edge]:
+    return [edge(a, b) for a, b in combinations(members, 2)]
 
 
 def check_delivery(

@@ -1,25 +1,18 @@
-"""``reknit plan``: made from a trace, shown, carried out on a network that runs, and taken back."""
+"""``reknit plan``: shown, carried out on a network that runs, and taken back. Made from a trace: where Spark is."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reknit.model.event import Event
 from reknit.planning.gains import Flow
-from reknit.planning.plan import Evidence, Plan, Rules, make_plan, read_plan, write_plan
-from reknit.trace.records import Kind, Record
-from reknit.trace.store import write_trace
+from reknit.planning.plan import Evidence, Plan, Rules, make_plan, write_plan
 
 Reknit = Callable[..., Any]
 LINE = [("b1", "b2"), ("b2", "b3")]
-LIMIT_S = 170
 
 
 def planned() -> Plan:
@@ -81,27 +74,3 @@ def test_what_is_no_plan_or_has_no_step_is_refused(reknit: Reknit, tmp_path: Pat
     file.write_bytes(write_plan(make_plan(LINE, [], Evidence(0, 0, 0.0), Rules())))
     assert "no swap is worth what it takes" in reknit("plan", "show", str(file)).out
     assert "the plan has no step" in reknit("plan", "apply", str(file)).err
-
-
-@pytest.mark.xdist_group("spark")
-def test_a_plan_is_made_from_a_trace(tmp_path: Path) -> None:
-    records = [Record(0.0, one, Kind.LINK_ADDED, peer=other) for a, b in LINE for one, other in ((a, b), (b, a))]
-    for number in range(1, 31):
-        event = Event("t", source="b1.1", seq=number)
-        records.append(Record(float(number), "b1", Kind.PUBLISHED, client="p", event=event))
-        records.append(Record(number + 0.5, "b3", Kind.DELIVERED, client="s", event=event))
-    write_trace(records, tmp_path / "trace")
-    words = ["plan", "--from", str(tmp_path / "trace"), "--tables", str(tmp_path / "tables"), "--master", "local[1]"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "reknit", *words, "--out", str(tmp_path / "plan.json")],
-        env={**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    plan = read_plan((tmp_path / "plan.json").read_bytes())
-    assert [(step.mover, step.middle, step.goal, step.gain) for step in plan.steps] == [("b1", "b2", "b3", 30)]
-    assert (plan.cost_before, plan.cost_after, plan.evidence.runs) == (60, 30, ["trace"])
-    assert "  swap b1 b2 b3  saves 30, leaves 30" in ran.stdout

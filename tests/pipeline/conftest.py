@@ -1,9 +1,8 @@
-"""One Spark session for all tests, and all of them in one process: a second session would cost as much as the tests."""
+"""One Spark session for all tests; ``tests/conftest.py`` sees to it that all of them run in one process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,13 +10,14 @@ from pyspark.sql import SparkSession
 from reknit.pipeline.session import Place, session
 from tests.pipeline.places import QUICK
 
-HERE = Path(__file__).parent
+LIMIT_S = 900
+"""For one test, the start of Spark included: where the machine is busy with others, that alone may take minutes."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(HERE) and "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(LIMIT_S))
 
 
 @pytest.fixture(scope="session")
@@ -31,5 +31,7 @@ SMALL = (
     ("spark.sql.shuffle.partitions", "2"),
     ("spark.sql.codegen.wholeStage", "false"),
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
+    ("spark.sql.adaptive.enabled", "false"),
+    ("spark.sql.streaming.noDataMicroBatches.enabled", "false"),
 )
 """For tables of a few rows, where compiling a query takes longer than running it."""

@@ -15,5 +15,6 @@ DATA = Path(os.environ.get("REKNIT_DATA", PROJECT.parent / "shared" / "data"))
 """The real check-ins and what is known of them: beside the project, unless another place is named."""
 
 needs_data = pytest.mark.skipif(
-    not (DATA / "reference_values.json").exists(), reason=f"the real check-ins are not at {DATA}; REKNIT_DATA names the place"
+    not (DATA / "reference_values.json").exists(),
+    reason=f"the real check-ins are not at {DATA}; REKNIT_DATA names the place",
 )

@@ -53,6 +53,8 @@ def test_what_decides_results_is_set_everywhere_and_the_rest_only_here() -> None
     assert here["spark.driver.bindAddress"] == "127.0.0.1"
     assert here["spark.x"] == "y"
     assert not [key for key in everywhere if here[key] != everywhere[key]]
+    own = settings(Place(remote="local[2]"), "remote")
+    assert own["spark.sql.shuffle.partitions"] == here["spark.sql.shuffle.partitions"]
 
 
 def test_workers_use_this_interpreter_unless_another_is_named() -> None:
@@ -96,7 +98,6 @@ def flow_words(tmp_path: Path) -> list[str]:
     return ["pipeline", "run", "visits", "--input", f"checkins={checkins}", "--out", str(tmp_path / "out")]
 
 
-@pytest.mark.xdist_group("spark")
 def test_spark_submit_on_a_small_cluster(tmp_path: Path) -> None:
     """Executors are processes of their own here, and get the package as a file."""
     package = tmp_path / "reknit.zip"
@@ -129,7 +130,6 @@ def test_spark_submit_on_a_small_cluster(tmp_path: Path) -> None:
     run(words, environ | {"PYSPARK_PYTHON": sys.executable}, tmp_path / "out")
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_server_of_spark_connect_on_the_packaged_java(tmp_path: Path) -> None:
     """No Java on the path: the server is started on the one that came with the packages."""
     tools = tmp_path / "tools"

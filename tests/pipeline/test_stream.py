@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from reknit.model.event import Event
@@ -33,7 +32,6 @@ def rows(frame: DataFrame) -> list[tuple[object, ...]]:
     return sorted(map(tuple, frame.collect()))
 
 
-@pytest.mark.timeout(400)
 def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) -> None:
     """In two goes, as if the stream had been stopped in between: nothing is read twice."""
     records = run_seed(0).records
@@ -50,7 +48,6 @@ def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) 
         assert rows(streamed) == wanted
 
 
-@pytest.mark.timeout(400)
 def test_what_comes_too_late_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     trace = tmp_path / "run"
     late = 0

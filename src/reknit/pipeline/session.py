@@ -76,8 +76,15 @@ def place_of(place: Place, environ: MutableMapping[str, str]) -> str:
     return "submitted" if _UNDER_SUBMIT in environ else "here"
 
 
+def _own_server(place: Place) -> bool:
+    """Whether Spark Connect is to start a server for this process alone."""
+    return place.remote.startswith("local")
+
+
 def settings(place: Place, where: str) -> dict[str, str]:
     """The settings of a session; those that a Java is started with only where it is started from here."""
+    if _own_server(place):
+        return _ALWAYS | _HERE | dict(place.further)
     if where != "here":
         return dict(_ALWAYS)
     java = f"-Dlog4j2.configurationFile={_LOG.as_uri()} {place.java_options}".strip()
@@ -89,15 +96,17 @@ def prepare(place: Place, where: str, environ: MutableMapping[str, str]) -> None
     """What has to stand in the environment before Spark looks at it."""
     environ.setdefault("PYSPARK_PYTHON", sys.executable)
     environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    starts_java = where == "here" or place.remote.startswith("local")  # that is a server of one's own
-    if starts_java and (home := find_java(environ).home):
+    if (where == "here" or _own_server(place)) and (home := find_java(environ).home):
         environ["JAVA_HOME"] = home
 
 
 @contextmanager
 def session(place: Place) -> Iterator[SparkSession]:
-    """A session at ``place``, stopped at the end."""
+    """A session at ``place``, stopped at the end. One that this process has is used, wherever it is, and left."""
     where = place_of(place, os.environ)
+    if (there := SparkSession.getActiveSession()) is not None:
+        yield there
+        return
     prepare(place, where, os.environ)
     builder = SparkSession.builder.appName(place.name)
     if place.remote:

@@ -20,7 +20,8 @@ __all__ = ["PLACE", "TRACE", "event_kinds", "place", "placed", "rules"]
 PLACE = ("latest", "order", "node")
 """The columns of a place."""
 
-event_kinds = (Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED, Kind.SETTLED, Kind.TAKEN)
+event_kinds = (Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED, Kind.SHARED, Kind.PASSED_ON, Kind.SETTLED)
+"""Those that mean nothing without an event."""
 
 
 def rules(parameters: Parameters) -> tuple[Rule, ...]:

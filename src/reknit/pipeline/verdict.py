@@ -13,15 +13,17 @@ record, once it is known who wanted what when all was calm last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from reknit.core.routing.table import GROUPS
 from reknit.pipeline._judging.account import Account, Finding, Seen
-from reknit.pipeline._judging.causal import Causality, ahead_after
-from reknit.pipeline._judging.history import Entry, History
+from reknit.pipeline._judging.causal import Causality, Sessions, Whereabouts
+from reknit.pipeline._judging.history import Entry, History, Place
 from reknit.pipeline._judging.parasites import DISTURBING, Still, stills
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.flow import BadFlow, Parameters, columns, told
@@ -119,32 +121,40 @@ class Chronicle:
 
     entries: list[Entry] = field(default_factory=list)
     wants: list[tuple[Entry, str, int]] = field(default_factory=list)
-    ahead: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-    """By epoch: the sessions that were ahead of their clients when it began."""
+    where: dict[int, Whereabouts] = field(default_factory=dict)
+    """By epoch: where clients were when it began."""
+    anew: dict[int, list[Place]] = field(default_factory=dict)
+    """By epoch: the records by which a client begins anew."""
 
 
 def _chronicles(moments: DataFrame) -> dict[str, Chronicle]:
     kinds = [kind.value for kind in (*_TREE, *_WISHES, *_SESSIONS)]
-    chosen = moments.where(F.col("kind").isin(kinds)).drop("matched", "records", "topic", "source", "seq")
+    chosen = moments.where(F.col("kind").isin(kinds) | _came()).drop("matched", "records", "topic", "source", "seq")
     rows = chosen.limit(CONTROL_RECORDS_MAX + 1).collect()
     if len(rows) > CONTROL_RECORDS_MAX:
         raise BadFlow(f"the traces have more than {CONTROL_RECORDS_MAX:,} records about the tree; judge fewer at once")
     found: dict[str, Chronicle] = {}
-    ahead: dict[str, dict[tuple[str, str], None]] = {}
+    sessions: dict[str, Sessions] = {}
     for row in sorted(rows, key=lambda row: (row["run"], row["latest"], row["order"], row["node"])):
-        _enter(found.setdefault(row["run"], Chronicle()), ahead.setdefault(row["run"], {}), row)
+        _enter(found.setdefault(row["run"], Chronicle()), sessions.setdefault(row["run"], Sessions()), row)
     return found
 
 
-def _enter(chronicle: Chronicle, ahead: dict[tuple[str, str], None], row: Row) -> None:
+def _came() -> Column:
+    """A client has come to a broker, as the simulator tells it."""
+    return _is(Kind.TAKEN) & F.col("source").isNull()
+
+
+def _enter(chronicle: Chronicle, sessions: Sessions, row: Row) -> None:
     entry = _entry(row)
     if row["kind"] in _WISHES:
         chronicle.wants.append((entry, row["client"], row["pattern"]))
     elif row["kind"] in _TREE:
         chronicle.entries.append(entry)
-    ahead_after(ahead, entry.node, entry.kind, entry.peer, row["client"] or "")
+    if sessions.see((entry.node, row["client"] or ""), entry.kind, entry.peer):
+        chronicle.anew.setdefault(row["epoch"], []).append(entry.place)
     if row["kind"] == Kind.CALM:
-        chronicle.ahead[row["epoch"] + 1] = list(ahead)
+        chronicle.where[row["epoch"] + 1] = deepcopy(sessions.where)
 
 
 def _entry(row: Row) -> Entry:
@@ -194,7 +204,7 @@ _SETTLED = ("settled_latest", "settled_order")
 
 def _accounts(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle]) -> DataFrame:
     nothing = [F.lit(None).cast(kind).alias(name) for name, kind in zip(_SETTLED, ("double", "long"), strict=True)]
-    own = moments.where(_is(*_SESSIONS, *_WISHES, Kind.DELIVERED)).select(*_ROWS, *nothing)
+    own = _of_clients(moments).where(_is(*_SESSIONS, *_WISHES, Kind.DELIVERED)).select(*_ROWS, *nothing)
     rows = own.unionByName(_publications(moments))
     lasting = told.lasting
     histories: dict[str, History] = {}
@@ -209,9 +219,14 @@ def _accounts(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle]
     return rows.groupBy("run", "client").applyInPandas(judge, FINDINGS)
 
 
+def _of_clients(moments: DataFrame) -> DataFrame:
+    """Of groups, what each member is owed is another question."""
+    return moments.where(~F.coalesce(F.col("client"), F.lit("")).startswith(GROUPS))
+
+
 def _publications(moments: DataFrame) -> DataFrame:
     """Each publication once for every client that has ever wanted such events, with a row for each pattern."""
-    wishes = moments.where(_is(Kind.SUBSCRIBED)).select("run", "client", "pattern").distinct()
+    wishes = _of_clients(moments).where(_is(Kind.SUBSCRIBED)).select("run", "client", "pattern").distinct()
     by_event = ("run", "node", "source", "seq")
     settled = moments.where(_is(Kind.SETTLED)).groupBy(*by_event).agg(F.min(F.struct("latest", "order")).alias("at"))
     settled = settled.select(*by_event, F.col("at.latest").alias(_SETTLED[0]), F.col("at.order").alias(_SETTLED[1]))
@@ -255,7 +270,7 @@ def _table(run: str, found: Iterable[Finding]) -> pd.DataFrame:
 def _stretches(told: Judged, moments: DataFrame) -> tuple[DataFrame, DataFrame]:
     """The records that matter for it; and the stretches that have too many of them."""
     kinds = (*_SESSIONS, Kind.PUBLISHED, Kind.DELIVERED, Kind.CRASHED, Kind.LINK_LOST, Kind.CHANGE)
-    rows = moments.where(_is(*kinds))
+    rows = moments.where(_is(*kinds) | _came())
     sizes = rows.groupBy("run", "epoch").agg(F.count(F.lit(1)).alias("size"), F.min("time").alias("began"))
     return rows, sizes.where(F.col("size") > told.stretch_max)
 
@@ -263,15 +278,18 @@ def _stretches(told: Judged, moments: DataFrame) -> tuple[DataFrame, DataFrame]:
 def _causality(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle]) -> DataFrame:
     rows, too_long = _stretches(told, moments)
     rows = rows.join(F.broadcast(too_long), ["run", "epoch"], "left_anti")
-    ahead = {(run, epoch): keys for run, each in chronicles.items() for epoch, keys in each.ahead.items()}
+    before = {(run, epoch): where for run, each in chronicles.items() for epoch, where in each.where.items()}
+    begun = {(run, epoch): frozenset(at) for run, each in chronicles.items() for epoch, at in each.anew.items()}
     names = ["time", "node", "kind", "peer", "client", "detail", "source", "seq", "topic"]
 
     def judge(key: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
         run, epoch = key
         texts = ["peer", "client", "detail", "source", "topic"]
-        in_order = rows.sort_values(list(PLACE))[names]
+        anew = begun.get((run, epoch), frozenset())
+        rows = rows.sort_values(list(PLACE))
+        in_order = rows[names].assign(anew=[at in anew for at in zip(*(rows[name] for name in PLACE), strict=True)])
         in_order = in_order.fillna({**dict.fromkeys(texts, ""), "seq": 0}).astype({"seq": "int64"})
-        causality = Causality(ahead.get((run, epoch), ()))
+        causality = Causality(before.get((run, epoch), Whereabouts()))
         return _table(run, causality.judge(in_order.itertuples(index=False, name=None)))
 
     return rows.groupBy("run", "epoch").applyInPandas(judge, FINDINGS)

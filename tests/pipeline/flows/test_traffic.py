@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 from pyspark.sql import SparkSession
 
 from reknit.pipeline.flows.traffic import FLOW
@@ -53,7 +52,6 @@ def delays(records: list[Record]) -> dict[int, list[float]]:
     return found
 
 
-@pytest.mark.timeout(400)
 def test_the_tables_are_what_plain_counting_finds(spark: SparkSession, tmp_path: Path) -> None:
     outcome = run_seed(0, "changes")
     records = outcome.records

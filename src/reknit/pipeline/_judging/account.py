@@ -3,17 +3,17 @@
 An event is owed to a session if a subscription of it that matches has settled (all was calm once since), over links
 that were promised when it was published. It is owed no more when the subscription or the session ends, when a link of
 its way is gone, when the session's broker crashes, or its own before the event has settled. What a session is owed
-moves with it. With stores a crash ends nothing.
+moves with it. With stores a crash ends nothing. What was on a link of a swap that has lost one of its three is excused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from reknit.core.overlay.shapes import Edge
-from reknit.pipeline._judging.history import Calm, Crashed, Gone, History, Mark, Moved, Parted, Place
+from reknit.pipeline._judging.history import Calm, Crashed, Excused, Gone, History, Mark, Moved, Place
 from reknit.trace.records import Kind
 
 __all__ = ["Account", "Finding", "Seen"]
@@ -65,6 +65,12 @@ class _Debt:
     publication: Seen
     way: tuple[Edge, ...]
     patterns: frozenset[int]
+    former: tuple[Edge, ...] = ()
+    """Links of the way before they moved: the event may still be on one of them."""
+    excused: bool = False
+
+    def excuse(self, links: Collection[Edge]) -> None:
+        self.excused = self.excused or any(each in links for each in (*self.way, *self.former))
 
 
 class Account:
@@ -78,7 +84,6 @@ class Account:
         self.on_its_way: dict[str, dict[EventId, None]] = {}  # by broker: what a session that moves had got
         self.last: dict[str, dict[str, int]] = {}  # by broker: the last number of each source
         self.last_moving: dict[str, dict[str, int]] = {}
-        self.parted: dict[str, None] = {}
         self.counts = {"owed": 0, "delivered": 0}
 
     def judge(self, seen: Iterable[Seen]) -> Iterator[Finding]:
@@ -105,8 +110,9 @@ class Account:
                 self._void(lambda debt: any(each in debt.way for each in links))
             case Moved():
                 self._move(mark)
-            case Parted(brokers):
-                self.parted |= dict.fromkeys(brokers)
+            case Excused(links):
+                for debt in (debt for debts in self.debts.values() for debt in debts.values()):
+                    debt.excuse(links)
             case Crashed(node):
                 self._crash(node, place)
             case Calm(time):
@@ -123,6 +129,7 @@ class Account:
                 if moved.old in debt.way:
                     rest = tuple(each for each in debt.way if each not in (moved.old, moved.third))
                     led_over_third = moved.third in debt.way
+                    debt.former += debt.way
                     debt.way = (*rest, moved.new) if led_over_third else (*rest, moved.new, moved.third)
 
     def _crash(self, node: str, place: Place) -> None:
@@ -135,11 +142,10 @@ class Account:
     def _calm(self, time: float) -> Iterator[Finding]:
         for node, debts in self.debts.items():
             for event, debt in debts.items():
-                if not any(end in self.parted for link in debt.way for end in link):
+                if not debt.excused:
                     topic, began = debt.publication.topic, debt.publication.time
                     yield Finding("lost", time, node, self.client, *event, topic, len(debt.way), began)
         self.debts.clear()
-        self.parted.clear()
         for session in self.sessions.values():
             session.patterns = dict.fromkeys(session.patterns, True)
 
@@ -215,7 +221,8 @@ class Account:
             way = self.history.way(self.version, seen.node, node) if wanting else None
             if way is not None:
                 self.counts["owed"] += 1
-                self.debts.setdefault(node, {})[seen.event] = _Debt(seen, way, wanting)
+                debt = self.debts.setdefault(node, {})[seen.event] = _Debt(seen, way, wanting)
+                debt.excuse(self.history.risky(self.version))
 
     def _delivered(self, seen: Seen) -> Iterator[Finding]:
         self.counts["delivered"] += 1

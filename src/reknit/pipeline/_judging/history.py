@@ -2,21 +2,32 @@
 
 A link *counts* as soon as one end holds it. What is *promised* is more: a crash forgets no link, one that moves takes
 its ways along, and one that came since all was calm last promises nothing yet.
+
+Where a swap goes on without one of its three, what is on a link between them may be lost: what is under way at that
+moment, and what is published until the goal is out of the swap, or all is calm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TypeAlias
 
 from reknit.core.overlay.shapes import Edge, find_path
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind
 
-__all__ = ["Calm", "Crashed", "Entry", "Gone", "History", "Mark", "Moved", "Parted", "Place"]
+__all__ = ["Calm", "Crashed", "Entry", "Excused", "Gone", "History", "Mark", "Moved", "Place"]
 
 Place: TypeAlias = tuple[float, int, str]
+
+GOAL_LOCKED = "swap: lock at the goal"
+GOAL_CONNECTED = "swap: connectAck at the goal"
+"""By these two the goal of a swap tells who takes part in it: the middle, then the mover."""
+GOAL_OUT = ("swap: unlock at the goal", "swap: undone at the goal", "swap: end at the goal")
+"""By any of these it is out of the swap, whose new link is one of the tree by then, or none."""
+MIDDLE_HANDED = "swap: close(ab) at the middle"
+"""By this the middle has no link to the mover any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +59,10 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
-    """A swap goes on without one of its brokers: what passes these until all is calm may be lost."""
+class Excused:
+    """A swap goes on without one of its brokers: what is on its way over one of these may be lost."""
 
-    brokers: tuple[str, ...]
+    links: tuple[Edge, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +75,15 @@ class Calm:
     time: float
 
 
-Mark: TypeAlias = Moved | Gone | Parted | Crashed | Calm
+Mark: TypeAlias = Moved | Gone | Excused | Crashed | Calm
 
 
 def _edge(one: str, other: str) -> Edge:
     return (one, other) if one < other else (other, one)
+
+
+def _between(members: tuple[str, str, str]) -> Iterator[Edge]:
+    return (_edge(a, b) for a, b in combinations(members, 2))
 
 
 class History:
@@ -82,7 +97,11 @@ class History:
         self._links: dict[Edge, None] = {}
         self._fresh: dict[Edge, None] = {}
         self._drained: dict[str, None] = {}
-        self._versions: list[tuple[list[Edge], frozenset[Edge]]] = [([], frozenset())]
+        self._middles: dict[str, str] = {}  # by goal
+        self._swaps: dict[tuple[str, str, str], None] = {}  # mover, middle, goal: since all was calm
+        self._torn: dict[tuple[str, str, str], None] = {}  # of these, those that somebody goes on with alone
+        self._without: dict[tuple[str, str], None] = {}  # who goes on, and without whom
+        self._versions: list[tuple[list[Edge], frozenset[Edge], frozenset[Edge]]] = [([], frozenset(), frozenset())]
         self._ways: dict[tuple[int, str, str], tuple[Edge, ...] | None] = {}
         for entry in entries:
             self._see(entry)
@@ -91,11 +110,15 @@ class History:
         """The links between two brokers; None if there are none, or not all of them are settled."""
         key = (version, start, end)
         if key not in self._ways:
-            links, fresh = self._versions[version]
+            links, fresh, _ = self._versions[version]
             path = find_path(links, start, end)
             way = tuple(_edge(a, b) for a, b in pairwise(path)) if path else None
             self._ways[key] = None if way is None or any(each in fresh for each in way) else way
         return self._ways[key]
+
+    def risky(self, version: int) -> frozenset[Edge]:
+        """Links between the three of a swap that somebody goes on with alone."""
+        return self._versions[version][2]
 
     # --- reading
 
@@ -108,10 +131,8 @@ class History:
                 self._links[link] = self._fresh[link] = None
             case Kind.LINK_MOVED:
                 marks.append(self._move(entry.node, entry.detail, entry.peer))
-            case Kind.CHANGE if entry.detail == DRAINED:
-                self._drained[entry.node] = None
-            case Kind.CHANGE if entry.detail.startswith(SWAP_WITHOUT):
-                marks.append(Parted((entry.node, entry.peer)))
+            case Kind.CHANGE:
+                marks += self._change(entry.node, entry.peer, entry.detail)
             case Kind.LINK_REMOVED:
                 marks.append(self._forget([link]))
             case Kind.CRASHED:
@@ -126,7 +147,28 @@ class History:
             self.marks.append((entry.place, len(self._versions) - 1, Gone(())))
 
     def _remember(self) -> None:
-        self._versions.append((list(self._links), frozenset(self._fresh)))
+        risky = frozenset(link for members in self._torn for link in _between(members))
+        self._versions.append((list(self._links), frozenset(self._fresh), risky))
+
+    def _change(self, node: str, peer: str, detail: str) -> Iterator[Mark]:
+        if detail == DRAINED:
+            self._drained[node] = None
+        elif detail.startswith(SWAP_WITHOUT):
+            yield self._tear(node, peer)
+        elif detail == MIDDLE_HANDED and (node, peer) in self._without:
+            yield self._forget([_edge(node, peer)])  # the mover is parted from the tree
+        elif detail == GOAL_LOCKED:
+            self._middles[node] = peer
+        elif detail == GOAL_CONNECTED and node in self._middles:
+            self._swaps[peer, self._middles[node], node] = None
+        elif detail in GOAL_OUT:
+            self._torn = {members: None for members in self._torn if members[2] != node}
+
+    def _tear(self, one: str, other: str) -> Excused:
+        self._without[one, other] = None
+        torn = [members for members in self._swaps if one in members and other in members]
+        self._torn |= dict.fromkeys(torn)
+        return Excused(tuple(link for members in torn for link in _between(members)))
 
     def _move(self, mover: str, middle: str, goal: str) -> Moved:
         old, new = _edge(mover, middle), _edge(mover, goal)
@@ -146,7 +188,7 @@ class History:
         there = dict.fromkeys(self.edges())
         gone = self._forget([each for each in self._links if each not in there])
         self._links = there
-        self._fresh = {}
+        self._fresh, self._swaps, self._torn, self._without = {}, {}, {}, {}
         return [gone, Calm(time)]
 
     # --- the links that count

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reknit.planning.gains import Flow, Gains, cost
-from reknit.planning.tree import Link, Swap, Tree, swapped
+from reknit.planning.tree import Link, Swap, Tree, link, swapped
 
 __all__ = ["BadPlan", "Evidence", "Plan", "Rules", "Step", "make_plan", "read_plan", "write_plan"]
 
@@ -81,13 +81,19 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: Evidence
 
 
-def make_plan(links: Sequence[Link], flows: Sequence[Flow], evidence: Evidence, rules: Rules) -> Plan:
-    """The best swap first, again and again, as long as one is worth while."""
+def make_plan(
+    links: Sequence[Link],
+    flows: Sequence[Flow],
+    evidence: Evidence,
+    rules: Rules,
+    avoid: frozenset[Link] = frozenset(),
+) -> Plan:
+    """The best swap first, again and again, as long as one is worth while. ``avoid``: links that no swap may make."""
     tree = before = Tree(links)
     in_order = sorted(flows, key=lambda flow: flow.brokers)
     now = at_first = cost(before, in_order)
     steps: list[Step] = []
-    while len(steps) < rules.steps_max and (found := _best(tree, in_order, rules)) is not None:
+    while len(steps) < rules.steps_max and (found := _best(tree, in_order, rules, avoid)) is not None:
         swap, gain = found
         tree, now = swapped(tree, swap), now - gain
         steps.append(Step(*swap, gain, now))
@@ -97,11 +103,11 @@ def make_plan(links: Sequence[Link], flows: Sequence[Flow], evidence: Evidence, 
     return Plan(VERSION, *shapes, steps, brokers, at_first, now, price, locked, rules, evidence)
 
 
-def _best(tree: Tree, flows: Sequence[Flow], rules: Rules) -> tuple[Swap, int] | None:
+def _best(tree: Tree, flows: Sequence[Flow], rules: Rules, avoid: frozenset[Link]) -> tuple[Swap, int] | None:
     for swap, gain in Gains(tree, flows).all():
         if gain * rules.horizon <= rules.swap_messages:
             return None  # and no other is better
-        if len(tree.neighbours[swap.goal]) < rules.degree_max:
+        if len(tree.neighbours[swap.goal]) < rules.degree_max and link(swap.mover, swap.goal) not in avoid:
             return swap, gain
     return None
 

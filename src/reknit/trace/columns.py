@@ -39,7 +39,17 @@ from reknit.trace.records import Kind, Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["VERSION", "VERSION_KEY", "BadTrace", "event_arrays", "from_table", "schema", "to_table", "with_orders"]
+__all__ = [
+    "VERSION",
+    "VERSION_KEY",
+    "BadTrace",
+    "event_arrays",
+    "event_of",
+    "from_table",
+    "schema",
+    "to_table",
+    "with_orders",
+]
 
 VERSION = 1
 """Raised when a reader of the old columns would misread the new ones; a new column alone does not raise it."""
@@ -246,10 +256,22 @@ def _events(columns: dict[str, list[Any]]) -> Iterator[Event | None]:
         if topic is None:
             yield None
             continue
-        pairs = _decode_pairs(properties) if properties else ()
-        yield Event(
-            topic, b"", _from_json(attributes), pairs, _from_json(derived), qos, content_type or "", source, seq
-        )
+        yield event_of(topic, attributes, properties, derived, qos, content_type or "", source, seq)
+
+
+def event_of(
+    topic: str,
+    attributes: str | None,
+    properties: str | None,
+    derived: str | None,
+    qos: int = 0,
+    content_type: str = "",
+    source: str = "",
+    seq: int = 0,
+) -> Event:
+    """The event of one row, without its payload."""
+    pairs = _decode_pairs(properties) if properties else ()
+    return Event(topic, b"", _from_json(attributes), pairs, _from_json(derived), qos, content_type, source, seq)
 
 
 _decode_pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias, get_args
 
@@ -21,7 +21,18 @@ from reknit.core.overlay.shapes import Edge, adjacency, find_path
 from reknit.core.overlay.strategy import StrategyName
 from reknit.core.overlay.swap import NoReplacement, Step, after, plan_replacement, why_no_swap
 
-__all__ = ["STRATEGIES", "Move", "Plan", "plan_add", "plan_drain", "plan_link", "plan_swap", "plan_undo", "tree_after"]
+__all__ = [
+    "STRATEGIES",
+    "Move",
+    "Plan",
+    "plan_add",
+    "plan_drain",
+    "plan_link",
+    "plan_swap",
+    "plan_swaps",
+    "plan_undo",
+    "tree_after",
+]
 
 
 Move: TypeAlias = Deed
@@ -35,6 +46,8 @@ class Plan:
     moves: tuple[Move, ...]
     of: str = ""
     """The id of the whole, where it has several moves."""
+    scattered: bool = False
+    """Whether its moves are about different links."""
 
     @property
     def brokers(self) -> list[str]:
@@ -48,6 +61,8 @@ class Plan:
                 return f"{one} {'is' if done else 'would be'} linked with {other}"
             have = "has left, and its clients are" if done else "would leave, and its clients would be"
             return f"{one} {have} with {other}"
+        if self.scattered:
+            return f"{len(self.moves)} links {'have moved' if done else 'would move'}"
         become = "has become" if done else "would become"
         old, new = _ends(self.moves[0])[0], _ends(self.moves[-1])[1]  # one link slides along the tree
         return f"{' - '.join(old)} {become} {' - '.join(new)}"
@@ -198,6 +213,19 @@ def plan_drain(view: View, name: str, heir: str = "") -> Plan:
     swaps = _swaps(Step(other, name, heir) for other in neighbours if other != heir)
     view.answers(name, heir, *(move.brokers[0] for move in swaps))
     return _checked(view.edges, [*swaps, Deed(DRAIN, (name, heir))], title, DRAIN)
+
+
+# --- swaps that were planned elsewhere
+
+
+def plan_swaps(view: View, title: str, before: Sequence[Edge], steps: Sequence[Step]) -> Plan:
+    """``before``: the tree that they were planned for. On another one they would not bring what they are to."""
+    surprise = [edge for edge in before if edge not in view.edges] + [edge for edge in view.edges if edge not in before]
+    if surprise:
+        raise BadInput(f"{title}: the tree is another than the plan was made for: look at {' - '.join(surprise[0])}")
+    view.answers(*(name for step in steps for name in (step.mover, step.middle)))
+    plan = _checked(view.edges, _swaps(steps), title, "plan")
+    return replace(plan, scattered=True)
 
 
 # --- back

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from pathlib import Path
+from importlib import resources
 from typing import NamedTuple, NoReturn
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
@@ -340,7 +340,7 @@ def _keyword(token: Token) -> Token:
 
 
 _PARSER = Lark(
-    (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8"),
+    resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8"),  # in an archive, too
     parser="lalr",
     lexer="basic",
     transformer=_Builder(),

@@ -1,0 +1,246 @@
+"""``reknit pipeline``: tables of what the network saw, on Spark."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reknit.cli._problem import BadInput
+
+if TYPE_CHECKING:
+    from reknit.pipeline.flow import Flow
+    from reknit.pipeline.report import Report
+    from reknit.pipeline.run import Order
+
+__all__ = ["list_flows", "register", "run", "show", "stream", "with_spark"]
+
+OUT = "out/pipeline"
+
+HELP = """Make tables of traces and check-ins, on Spark.
+
+\b
+    reknit pipeline list
+    reknit pipeline show visits
+    reknit pipeline run visits --input checkins=checkins.parquet --set grid=nyc26x30
+"""
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help="Make tables of traces, on Spark."
+    )
+    group.command("list", short_help="Show the flows.")(list_flows)
+    group.command("show", short_help="Show what a flow reads, makes and can be told.")(show)
+    group.command("run", short_help="Run a flow.")(run)
+    group.command("stream", short_help="Keep the counts of traffic up while a trace is written.")(stream)
+    app.add_typer(group, name="pipeline")
+
+
+@contextmanager
+def with_spark() -> Iterator[None]:
+    """Without the extra there is nothing to do but to say so."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("pyspark", "pandas", "py4j", "grpc"):
+            raise
+        raise BadInput(
+            f"pipeline: {missing} is not installed; install reknit with its extra: pip install 'reknit[spark]'"
+        ) from error
+
+
+# --- list, show
+
+
+def list_flows(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Show the flows.
+
+    Example: reknit pipeline list
+    """
+    with with_spark():
+        from reknit.pipeline.registry import all_flows
+    if as_json:
+        _print_json([{"name": each.name, "about": each.about} for each in all_flows().values()])
+        return
+    width = max(map(len, all_flows()))
+    for each in all_flows().values():
+        typer.echo(f"{each.name.ljust(width)}  {each.about}")
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="FLOW", help="The flow.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show what a flow reads, what it makes of that, and what it can be told.
+
+    Example: reknit pipeline show visits
+    """
+    with with_spark():
+        from reknit.pipeline.registry import find_flow
+    flow = find_flow(name)
+    if as_json:
+        _print_json(_described(flow))
+        return
+    typer.echo(f"{flow.name}: {flow.about}")
+    for each in flow.inputs:
+        typer.echo(f"  in   {each.name}{' (may be left out)' if each.optional else ''}: {each.about}")
+        typer.echo(f"         {_columns(each.schema)}")
+    for step in flow.steps:
+        typer.echo(f"  out  {step.name}: {step.about}")
+        typer.echo(f"         {_columns(step.schema)}")
+    for parameter in _described(flow)["parameters"]:
+        typer.echo(f"  set  {parameter['name']}={parameter['default']}  {parameter['about']}")
+
+
+def _columns(schema: object) -> str:
+    return str(schema.simpleString())[len("struct<") : -1].replace(":", " ").replace(",", ", ")  # type: ignore[attr-defined]
+
+
+def _described(flow: Flow) -> dict[str, list[dict[str, str]]]:
+    from reknit.pipeline.flow import parameters_of
+
+    return {
+        "flow": [{"name": flow.name, "about": flow.about}],
+        "inputs": [
+            {"name": each.name, "about": each.about, "schema": each.schema.simpleString()} for each in flow.inputs
+        ],
+        "steps": [
+            {"name": each.name, "about": each.about, "schema": each.schema.simpleString()} for each in flow.steps
+        ],
+        "parameters": [
+            {"name": each.name, "default": str(each.default), "about": each.about} for each in parameters_of(flow)
+        ],
+    }
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+# --- run
+
+
+def run(
+    name: Annotated[str, typer.Argument(metavar="FLOW", help="The flow.")],
+    inputs: Annotated[list[str] | None, typer.Option("--input", metavar="NAME=PATH", help="Where an input is.")] = None,
+    told: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
+    out: Annotated[str, typer.Option(metavar="DIR", help=f"Where the tables go (default {OUT}/FLOW).")] = "",
+    master: Annotated[str, typer.Option(help="Spark's master, as local[2] or spark://host:7077.")] = "",
+    remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
+    memory: Annotated[str, typer.Option(help="For Spark on this machine.")] = "2g",
+    whole: Annotated[bool, typer.Option("--whole", help="Read each file to its end first: is it damaged?")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+) -> None:
+    """Run a flow: read its inputs, set aside what is bad, and write its tables as Parquet, with a report.
+
+    Exit code 1 if a row got lost on the way. Without --master or --remote it runs on the cores of this machine;
+    under spark-submit, where that says.
+
+    Example: reknit pipeline run visits --input checkins=checkins.parquet --set from=2010-08-01
+    """
+    with with_spark():
+        from reknit.pipeline.flow import read_parameters
+        from reknit.pipeline.registry import find_flow
+        from reknit.pipeline.run import Order
+        from reknit.pipeline.session import Place
+    flow = find_flow(name)
+    parameters = read_parameters(flow, _pairs(told or [], "--set"))
+    order = Order(flow, parameters, _pairs(inputs or [], "--input"), out or f"{OUT}/{name}", whole)
+    report = _run(order, Place(master, remote, memory, f"reknit {name}"))
+    _print_report(report, order.out, as_json)
+
+
+def stream(
+    trace: Annotated[str, typer.Option("--from", metavar="DIR", help="The trace of a network, as it is written.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where counts and checkpoints go.")] = f"{OUT}/stream",
+    every: Annotated[float, typer.Option(min=0.1, help="Look for segments every so many seconds.")] = 5.0,
+    once: Annotated[bool, typer.Option("--once", help="Count what is there now, and end.")] = False,
+    window_s: Annotated[float, typer.Option("--window-s", min=0.001, help="The seconds of one window.")] = 10.0,
+    late_s: Annotated[float, typer.Option("--late-s", min=0.0, help="How late a record may come.")] = 60.0,
+    master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
+    remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
+) -> None:
+    """Keep the counts of traffic up while a trace is written: events by topic, and the load of links. Until Ctrl-C.
+
+    Started again with the same directory it goes on where it was. What came too late to be counted is said at the end.
+
+    Example: reknit pipeline stream --from trace --once
+    """
+    with with_spark():
+        from reknit.pipeline.session import Place, session
+        from reknit.pipeline.stream import COUNTS, late_rows, start, table
+        from reknit.pipeline.traffic import Watched
+    with session(Place(master, remote, name="reknit stream")) as spark:
+        queries = start(spark, Watched(window_s=window_s), trace, out, None if once else every, late_s)
+        with contextlib.suppress(KeyboardInterrupt):  # which is how a stream ends
+            for query in queries:
+                query.awaitTermination()
+        late = sum(map(late_rows, queries))
+        for query in queries:
+            query.stop()
+        for count in COUNTS:
+            made = table(spark, out, count)
+            made.write.mode("overwrite").parquet(f"{out}/{count.name}")
+            typer.echo(f"out  {count.name}: {made.count():,} rows")
+        typer.echo(f"too late to be counted: {late:,} records")
+
+
+def _pairs(words: list[str], option: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not (name and sign):
+            raise BadInput(f"{option} {word}: write it as NAME=VALUE")
+        if name in pairs:
+            raise BadInput(f"{option} {name} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def _run(order: Order, place: object) -> Report:
+    from reknit.pipeline.run import run_flow
+    from reknit.pipeline.session import Place, session
+
+    assert isinstance(place, Place)
+    with _progress() as tell:
+        tell("starting Spark")
+        try:
+            with session(place) as spark:
+                return run_flow(spark, order, tell)
+        except ValueError as error:
+            if hasattr(error, "exit_code"):
+                raise
+            raise BadInput(f"pipeline: {error}") from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """What is being done, on the terminal, if there is one."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what: None
+        return
+    with console.status("") as status:
+        yield status.update
+
+
+def _print_report(report: Report, out: str, as_json: bool) -> None:
+    from reknit.pipeline.report import lines
+
+    if as_json:
+        import msgspec
+
+        _print_json({**msgspec.to_builtins(report), "out": out})
+        return
+    for line in lines(report):
+        typer.echo(line)
+    typer.echo(out)

@@ -1,0 +1,1 @@
+"""One file per flow, each with a constant ``FLOW``."""

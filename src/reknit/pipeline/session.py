@@ -1,0 +1,122 @@
+"""The one place where a Spark session is made.
+
+Owns: where Spark runs, and the settings that results depend on. Must not know: any flow.
+
+Spark runs where it is told to: at a server of Spark Connect (``remote``, or ``SPARK_REMOTE``), under a master, or under
+``spark-submit``, which has decided that already. Without any of these it runs in this process's Java, on the cores of
+this machine. Flows use tables only, never what Connect has not, so all four run the same code.
+
+Workers are started with this interpreter, since the first ``python3`` of the path may lack what they need. On a
+cluster, where its path may not exist, ``PYSPARK_PYTHON`` says what to start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from reknit.pipeline.java import find_java
+
+__all__ = ["Place", "place_of", "prepare", "session", "settings"]
+
+MASTER = "local[*]"
+MEMORY = "2g"
+SHUFFLE_PARTITIONS = 8
+"""On one machine; the 200 that Spark begins with cost more than they bring there."""
+
+_LOG = Path(__file__).with_name("log4j2.properties").resolve()
+
+_UNDER_SUBMIT = "PYSPARK_GATEWAY_PORT"
+"""Set by ``spark-submit`` for the program that it runs."""
+
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""What results depend on, wherever it runs."""
+
+_HERE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to run."""
+
+    master: str = ""
+    remote: str = ""
+    memory: str = MEMORY
+    """For the Java of this process, if there is one."""
+    name: str = "reknit"
+    java_options: str = ""
+    """More of them for that Java."""
+    further: tuple[tuple[str, str], ...] = ()
+    """More settings of Spark's."""
+
+
+def place_of(place: Place, environ: MutableMapping[str, str]) -> str:
+    """``remote``, ``submitted`` or ``here``; ``ValueError`` if it is told two things."""
+    if place.master and place.remote:
+        raise ValueError("give --master or --remote, not both")
+    if place.remote or (environ.get("SPARK_REMOTE") and not place.master):
+        return "remote"
+    return "submitted" if _UNDER_SUBMIT in environ else "here"
+
+
+def _own_server(place: Place) -> bool:
+    """Whether Spark Connect is to start a server for this process alone."""
+    return place.remote.startswith("local")
+
+
+def settings(place: Place, where: str) -> dict[str, str]:
+    """The settings of a session; those that a Java is started with only where it is started from here."""
+    if _own_server(place):
+        return _ALWAYS | _HERE | dict(place.further)
+    if where != "here":
+        return dict(_ALWAYS)
+    java = f"-Dlog4j2.configurationFile={_LOG.as_uri()} {place.java_options}".strip()
+    own = {"spark.driver.memory": place.memory, "spark.driver.extraJavaOptions": java}
+    return _ALWAYS | _HERE | own | dict(place.further)
+
+
+def prepare(place: Place, where: str, environ: MutableMapping[str, str]) -> None:
+    """What has to stand in the environment before Spark looks at it."""
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if (where == "here" or _own_server(place)) and (home := find_java(environ).home):
+        environ["JAVA_HOME"] = home
+
+
+@contextmanager
+def session(place: Place) -> Iterator[SparkSession]:
+    """A session at ``place``, stopped at the end. One that this process has is used, wherever it is, and left."""
+    where = place_of(place, os.environ)
+    if (there := SparkSession.getActiveSession()) is not None:
+        yield there
+        return
+    prepare(place, where, os.environ)
+    builder = SparkSession.builder.appName(place.name)
+    if place.remote:
+        builder = builder.remote(place.remote)
+    elif where == "here":
+        builder = builder.master(place.master or MASTER)
+    for key, value in settings(place, where).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,228 @@
+"""What the network carried: rates by topic, the load of links, who wants what, how long events took, what changes cost.
+
+Owns: the transforms behind ``traffic``. Must not know: what is planned from it.
+
+Counts are by windows of time. A topic that nobody publishes to in a window has a rate of zero there, which the filter
+of Eq. 8 has to see: rates go from the first window of their run to its last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reknit.pipeline.changes import CHANGE_ROWS, change_rows
+from reknit.pipeline.flow import BadFlow, Parameters, columns, told
+from reknit.pipeline.trace import PLACE, place, placed
+from reknit.planning.rates import ALPHA, estimates
+from reknit.trace.records import Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
+__all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
+
+
+class Watched(Parameters, frozen=True):
+    window_s: Annotated[float, told("the seconds of one window")] = 10.0
+    alpha: Annotated[float, told("the weight of the latest window in the predicted rate (Eq. 8)")] = ALPHA
+    top: Annotated[int, told("how many topics are hot")] = 20
+
+
+def _is(*kinds: Kind) -> Column:
+    return F.col("kind").isin([kind.value for kind in kinds])
+
+
+def window_of(told: Watched) -> Column:
+    """The number of the window that a record is in."""
+    if not told.window_s > 0:
+        raise BadFlow(f"window_s is {told.window_s}: it has to be larger than 0")
+    return F.floor(F.col("time") / F.lit(told.window_s)).cast("long")
+
+
+# --- rates
+
+PUBLISHED = columns(run="string", window="long", topic="string", events="long", payload_bytes="long")
+
+
+def published(told: Watched, trace: DataFrame) -> DataFrame:
+    """By window and topic."""
+    rows = trace.where(_is(Kind.PUBLISHED)).withColumn("window", window_of(told))
+    counted = rows.groupBy("run", "window", "topic").agg(
+        F.count(F.lit(1)).alias("events"), F.sum("payload_size").alias("payload_bytes")
+    )
+    return counted.select(*PUBLISHED.fieldNames())
+
+
+RATES = columns(
+    run="string", topic="string", window="long", since="double", events="long", rate="double", estimate="double"
+)
+"""``rate`` in events per second; ``estimate`` is what is expected of the next window."""
+
+
+def rates(told: Watched, published: DataFrame) -> DataFrame:
+    ends = published.groupBy("run").agg(F.min("window").alias("begin"), F.max("window").alias("end"))
+    rows = published.join(F.broadcast(ends), "run")
+    window_s, alpha = told.window_s, told.alpha
+
+    def follow(key: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
+
+        run, topic = key
+        windows = range(rows["begin"].iloc[0], rows["end"].iloc[0] + 1)
+        counts = dict(zip(rows["window"], rows["events"], strict=True))
+        events = [int(counts.get(window, 0)) for window in windows]
+        seen = [count / window_s for count in events]
+        since = [window * window_s for window in windows]
+        made = zip(windows, since, events, seen, estimates(seen, alpha), strict=True)
+        return pd.DataFrame([(run, topic, *each) for each in made], columns=RATES.fieldNames())
+
+    return rows.groupBy("run", "topic").applyInPandas(follow, RATES).select(*RATES.fieldNames())
+
+
+HOT_TOPICS = columns(
+    run="string", rank="int", topic="string", published="long", delivered="long", crossed="long", crossed_bytes="long"
+)
+"""``crossed``: times that an event of the topic crossed a link."""
+
+
+def hot_topics(told: Watched, trace: DataFrame) -> DataFrame:
+    counted = (
+        trace.where(F.col("topic").isNotNull())
+        .groupBy("run", "topic")
+        .agg(
+            F.count_if(_is(Kind.PUBLISHED)).alias("published"),
+            F.count_if(_is(Kind.DELIVERED)).alias("delivered"),
+            F.count_if(_is(Kind.FORWARDED)).alias("crossed"),
+            F.sum(F.when(_is(Kind.FORWARDED), F.col("size")).otherwise(0)).alias("crossed_bytes"),
+        )
+    )
+    order = Window.partitionBy("run").orderBy(F.desc("crossed"), F.desc("published"), "topic")
+    ranked = counted.withColumn("rank", F.row_number().over(order))
+    return ranked.where(F.col("rank") <= told.top).orderBy("run", "rank").select(*HOT_TOPICS.fieldNames())
+
+
+# --- links and brokers
+
+LOADS = columns(run="string", window="long", node="string", peer="string", events="long", bytes="long")
+"""The load matrix: what one broker gave to another in a window."""
+
+
+def loads(told: Watched, trace: DataFrame) -> DataFrame:
+    rows = trace.where(_is(Kind.FORWARDED)).withColumn("window", window_of(told))
+    counted = rows.groupBy("run", "window", "node", "peer").agg(
+        F.count(F.lit(1)).alias("events"), F.sum("size").alias("bytes")
+    )
+    return counted.select(*LOADS.fieldNames())
+
+
+SUBSCRIPTIONS = columns(run="string", node="string", pattern_topic="string", selector="string", clients="long")
+"""What the clients of each broker want at the end, and how many of them."""
+
+
+def subscriptions(told: Watched, trace: DataFrame) -> DataFrame:
+    rows = placed(trace.where(_is(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED)))
+    lives = rows.where(_is(Kind.STARTED, Kind.CRASHED)).groupBy("run", "node").agg(F.max(place()).alias("begun"))
+    wish = ("run", "node", "client", "pattern_topic", "selector")
+    last = rows.where(_is(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)).groupBy(*wish)
+    said = last.agg(F.max(F.struct(*PLACE)).alias("at"), F.max_by("kind", F.struct(*PLACE)).alias("kind"))
+    held = said.join(F.broadcast(lives), ["run", "node"], "left").where(
+        (F.col("kind") == Kind.SUBSCRIBED.value) & (F.col("begun").isNull() | (F.col("at") > F.col("begun")))
+    )
+    counted = held.groupBy("run", "node", "pattern_topic", "selector").agg(F.count(F.lit(1)).alias("clients"))
+    return counted.select(*SUBSCRIPTIONS.fieldNames())
+
+
+# --- delays
+
+DELAYS = columns(
+    run="string",
+    hops="int",
+    deliveries="long",
+    mean_s="double",
+    median_s="double",
+    p99_s="double",
+    longest_s="double",
+)
+"""From publication to delivery, by the links crossed; null where the trace does not tell the way."""
+
+
+def delays(told: Watched, trace: DataFrame) -> DataFrame:
+    event = ("run", "source", "seq")
+    seen = placed(trace.where(_is(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED)))
+    begun = seen.where(_is(Kind.PUBLISHED)).groupBy(*event).agg(F.min(F.struct("time", "node")).alias("begun"))
+    hop = F.struct(*PLACE, "peer")
+    ways = seen.where(_is(Kind.FORWARDED)).groupBy(*event).agg(F.array_sort(F.collect_list(hop)).alias("way"))
+    reached = begun.join(ways, list(event), "left").withColumn("reached", _reached())
+    deliveries = seen.where(_is(Kind.DELIVERED)).select(*event, "node", "time").join(reached, list(event))
+    measured = deliveries.select(
+        "run",
+        F.try_element_at("reached", F.col("node")).alias("hops"),
+        (F.col("time") - F.col("begun.time")).alias("delay"),
+    )
+    return (
+        measured.groupBy("run", "hops")
+        .agg(
+            F.count(F.lit(1)).alias("deliveries"),
+            F.avg("delay").alias("mean_s"),
+            F.percentile("delay", F.lit(0.5)).alias("median_s"),
+            F.percentile("delay", F.lit(0.99)).alias("p99_s"),
+            F.max("delay").alias("longest_s"),
+        )
+        .orderBy("run", "hops")
+        .select(*DELAYS.fieldNames())
+    )
+
+
+def _reached() -> Column:
+    """By broker the number of links to it, from what was forwarded, in its order."""
+    start = F.create_map(F.col("begun.node"), F.lit(0)).cast("map<string,int>")
+
+    def go_on(so_far: Column, hop: Column) -> Column:
+        here = F.try_element_at(so_far, hop["node"])
+        known = here.isNull() | F.map_contains_key(so_far, hop["peer"])
+        further = F.map_concat(so_far, F.create_map(hop["peer"], here + 1))
+        return F.when(known, so_far).otherwise(further).cast("map<string,int>")
+
+    return F.aggregate(F.coalesce("way", F.array()), start, go_on)
+
+
+# --- changes
+
+CHANGES = columns(
+    run="string",
+    change="int",
+    kind="string",
+    brokers="strings",
+    begun="double",
+    ended="double",
+    steps="long",
+    routes="long",
+    crossed="long",
+)
+"""``routes``: entries of tables that changed meanwhile at those brokers; ``crossed``: events that they forwarded."""
+
+
+def changes(told: Watched, trace: DataFrame) -> DataFrame:
+    steps = placed(trace.where(_is(Kind.CHANGE))).select("run", *PLACE, "time", "peer", "detail")
+    found = trace.sparkSession.createDataFrame(change_rows(steps.collect()), CHANGE_ROWS)
+    others = trace.where(_is(Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.FORWARDED)).select(
+        "run", "time", "node", "kind"
+    )
+    meanwhile = (
+        (found["run"] == others["run"])
+        & F.array_contains(found["brokers"], others["node"])
+        & (others["time"] >= found["begun"])
+        & (others["time"] <= found["ended"])
+    )
+    joined = found.join(others, meanwhile, "left").select(
+        *(found[name] for name in found.columns), others["kind"].alias("seen")
+    )
+    counted = joined.groupBy(*found.columns).agg(
+        F.count_if(F.col("seen").isin(Kind.ROUTE_ADDED.value, Kind.ROUTE_REMOVED.value)).alias("routes"),
+        F.count_if(F.col("seen") == Kind.FORWARDED.value).alias("crossed"),
+    )
+    return counted.orderBy("run", "change").select(*CHANGES.fieldNames())

@@ -29,6 +29,8 @@ def test_a_link_is_moved_and_a_cycle_is_refused(reknit: Callable[..., Any], rest
     assert reknit("link", "add", "b1", "b3").out == "b1 and b3 are linked\n"
     links = reknit("topology", "--json").json["links"]
     assert [(link["a"], link["b"]) for link in links] == [("b1", "b2"), ("b1", "b3")]
+    assert reknit("link", "remove", "b1", "b3", "--json").json == {"done": True, "brokers": ["b1", "b3"]}
+    assert reknit("link", "add", "b1", "b3", "--json").json == {"done": True, "brokers": ["b1", "b3"]}
     assert reknit("verify-routes").code == 0
 
 

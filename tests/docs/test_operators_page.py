@@ -18,7 +18,7 @@ from tests.ports import ports_in_a_row
 PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- (runs|refused|prints) -->\n```(?:sh)?\n(.*?)```", re.DOTALL)
 BROKERS = 5
-ID = re.compile(r"\b(?:b\d|replace|drain|undo)\.[0-9a-f]{8,12}\b")
+ID = re.compile(r"\b(?:b\d|replace|drain|undo)\.[0-9a-f]{8,12}(?:-\d)?\b")
 VARYING = [(r"\d+\.\d\d s", "SECONDS"), (r"\d\d:\d\d:\d\d", "CLOCK"), (r"127\.0\.0\.1:\d+", "PORT"), (r" +\n", "\n")]
 
 

@@ -63,7 +63,7 @@ def test_a_network_that_was_killed_leaves_the_directory_free(tmp_path: Path) -> 
 
 
 def test_no_network_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="`reknit up`, or give --admin"):
+    with pytest.raises(ConfigError, match="`reknit up`, or say where"):
         read_state(tmp_path)
 
 

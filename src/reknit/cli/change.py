@@ -38,7 +38,8 @@ def register(app: typer.Typer) -> None:
 def list_changes(admin: AdminFlag = [], as_json: JsonFlag = False) -> None:  # noqa: B006
     """List the changes of the tree that the brokers remember, the oldest first, and those that are under way.
 
-    Each broker remembers its last 256, for as long as it lives. Exit code 1 if one of them does not answer.
+    Each broker remembers its last 256, for as long as it lives, or longer if it has a store. Exit code 1 if one of them
+    does not answer.
 
     Example: reknit change list
     """
@@ -88,10 +89,13 @@ def undo(
     """
     from reknit.cli._changes.plans import plan_undo
     from reknit.cli._changes.run import Manner, run
-    from reknit.cli._changes.told import deeds_of, find
+    from reknit.cli._changes.told import deeds_of, find, forgotten
 
     def plan_for(operator: Operator, view: View) -> Plan:
-        return plan_undo(view, f"change undo {name}", deeds_of(find(_ask(operator)[0], name)))
+        found = find(_ask(operator)[0], name)
+        if missing := forgotten(found, name):
+            typer.echo(f"reknit: {missing}", err=True)
+        return plan_undo(view, f"change undo {name}", deeds_of(found))
 
     run(Manner(admin, dry_run, verify, as_json), plan_for)
 

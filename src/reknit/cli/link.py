@@ -48,6 +48,7 @@ def add(
     admin: Annotated[
         str, typer.Option(metavar="URL", help="A's operator's door; B is then NAME=HOST:PORT, where it listens.")
     ] = "",
+    as_json: JsonFlag = False,
 ) -> None:
     """Join two trees by a link between A and B. A link that would close a cycle is refused.
 
@@ -66,13 +67,14 @@ def add(
         if equals:
             raise BadInput(f"link add: {b!r}: an address is for --admin URL; without it, give the name alone")
         _add_here(a, b)
-    typer.echo(f"{a} and {peer} are linked")
+    _say(f"{a} and {peer} are linked", a, peer, as_json)
 
 
 def remove(
     a: Annotated[str, typer.Argument(metavar="A", help="One broker.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
     admin: Annotated[str, typer.Option(metavar="URL", help="A's operator's door.")] = "",
+    as_json: JsonFlag = False,
 ) -> None:
     """Split the tree at the link between A and B.
 
@@ -91,7 +93,13 @@ def remove(
         admin = state.broker(a).admin
     with _door(admin, a) as operator:
         operator.change("DELETE", f"/links/{b}")
-    typer.echo(f"{a} and {b} are not linked any more")
+    _say(f"{a} and {b} are not linked any more", a, b, as_json)
+
+
+def _say(line: str, a: str, b: str, as_json: bool) -> None:
+    import json
+
+    typer.echo(json.dumps({"done": True, "brokers": [a, b]}) if as_json else line)
 
 
 def replace(

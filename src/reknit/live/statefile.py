@@ -114,7 +114,8 @@ def read_state(directory: Path) -> NetworkState:
     """The network of this directory; ``ConfigError`` says how to get one."""
     path = directory / STATE_FILE
     if not path.exists():
-        raise ConfigError(f"no network here: there is no {STATE_FILE}; start one with `reknit up`, or give --admin URL")
+        way_out = "start one with `reknit up`, or say where the broker is (see --help)"
+        raise ConfigError(f"no network here: there is no {STATE_FILE}; {way_out}")
     state = _decode(path)
     if not _alive(state.pid):
         raise ConfigError(f"{path}: its network (process {state.pid}) is gone; start one with `reknit up`")

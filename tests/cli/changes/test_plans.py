@@ -51,6 +51,9 @@ def plan(edges: list[Edge], words: list[str]) -> object:
         ("swap b1 b4 b3", "b1 is no neighbour of b4, which is linked with b3, b5; try: reknit swap b1 b2 b3"),
         ("swap b2 b1 b3", "b2 and b3 are linked already"),
         ("link replace b1 b2 --with b2 b5", "would be split; try: reknit link replace b2 b3 --with b2 b5"),
+        ("link replace b1 b2 --with b2 b3", "linked already; try: reknit link replace b1 b2 --with b1 b3"),
+        ("link replace b1 b2 --with b1 b1", "with itself; try: reknit link replace b1 b2 --with b1 b3"),
+        ("link replace b1 b3 --with b1 b2", "b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b3"),
         ("link replace b1 b3 --with b1 b4", "b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b4"),
         ("link replace b1 b2 --with b1 b1", "b1 cannot be linked with itself"),
         ("link replace b1 b2 --with b1 nn", "there is no broker 'nn'"),
@@ -138,8 +141,10 @@ def test_a_broker_in_the_middle_is_drained_when_the_links_of_the_others_are_swap
 def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
     with pytest.raises(BadInput, match="b4 is no neighbour of it; try: reknit broker drain b1 --to b2"):
         plan_drain(view_of(LINE), "b1", "b4")
-    with pytest.raises(BadInput, match="it is the last broker of its network: nobody could take its clients"):
+    with pytest.raises(BadInput, match=r"the last broker of its network: .*; try: reknit broker add NAME --link b1"):
         plan_drain(View({"b1": {"neighbours": {}}}, {}), "b1")
+    with pytest.raises(BadInput, match="linked with nobody, who could take its clients; try: reknit link add b1 b2"):
+        plan_drain(View({"b1": {"neighbours": {}}, "b2": {"neighbours": {}}}, {}), "b2")
     with pytest.raises(BadInput, match="there is a broker 'b3' already; choose another name"):
         plan_add(view_of(LINE), "b3", "b1")
     with pytest.raises(BadInput, match="there is no broker 'b9'"):

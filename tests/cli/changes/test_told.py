@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reknit.cli._changes.told import deeds_of, find, tell
+from reknit.cli._changes.told import deeds_of, find, forgotten, tell
 from reknit.cli._problem import BadInput
 from reknit.core.overlay.history import Deed
 
@@ -76,3 +76,13 @@ def test_a_change_is_found_by_its_beginning_and_a_larger_one_with_all_its_steps(
         find(changes, "x")
     with pytest.raises(BadInput, match="there are none"):
         find([], "x")
+
+
+def test_steps_of_a_larger_change_that_nobody_remembers_are_missed() -> None:
+    changes = tell([said("a", entry("a.1", "mover", of="drain.9-3"), entry("a.2", "mover", of="drain.9-3", begun=2.0))])
+    assert forgotten(find(changes, "drain.9"), "drain.9") == (
+        "drain.9-3: of its 3 steps 2 are known to be done; the others were not, or who made them has left"
+    )
+    assert forgotten(find(changes, "a.1"), "a.1") == ""
+    whole = tell([said("a", entry("a.1", "mover", of="swap.9-1"))])
+    assert forgotten(find(whole, "swap.9"), "swap.9") == ""

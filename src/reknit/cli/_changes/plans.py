@@ -45,7 +45,7 @@ class Plan:
     """What is wanted, as a command."""
     moves: tuple[Move, ...]
     of: str = ""
-    """The id of the whole, where it has several moves."""
+    """The id of the whole, where it has several moves; it ends with their number."""
     scattered: bool = False
     """Whether its moves are about different links."""
 
@@ -93,7 +93,7 @@ def _checked(edges: Sequence[Edge], moves: Sequence[Move], title: str, word: str
         if move.kind == SWAP and (why := why_no_swap(edges, step := Step(*move.brokers))):
             raise BadInput(f"{title}: {why}{_nearest_swap(edges, step)}")
         edges = tree_after(edges, move)
-    of = f"{word}.{secrets.token_hex(4)}" if len(moves) > 1 else ""
+    of = f"{word}.{secrets.token_hex(4)}-{len(moves)}" if len(moves) > 1 else ""
     return Plan(title, tuple(moves), of)
 
 
@@ -185,10 +185,25 @@ def _nearest_replacement(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
     if new[0] != new[1] and not path:
         return f"; try: reknit link add {' '.join(new)}"
     around = [edge for edge in pairwise(path) if set(edge) != set(new)]
-    if len(around) < 2:
-        return ""
+    if len(around) < 2:  # the new link is there already, or is none
+        return _other_link(edges, old, new)
     near = [edge for edge in around if set(edge) & set(old)] or around
     return f"; try: reknit link replace {' '.join(near[0])} --with {' '.join(new)}"
+
+
+def _other_link(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
+    """What could come instead of the old link; or it was meant the other way round."""
+    if set(old) not in [set(edge) for edge in edges]:
+        on_the_way = set(new) in [set(edge) for edge in pairwise(find_path(edges, *old))]
+        return f"; try: reknit link replace {' '.join(new)} --with {' '.join(old)}" if on_the_way else ""
+    rest = [edge for edge in edges if set(edge) != set(old)]
+    one, other = (sorted({end, *_reached(rest, end)}, key=lambda name: (name not in new, name)) for end in old)
+    joins = [(a, b) for a in one for b in other if {a, b} != set(old) and {a, b} != set(new)]
+    return f"; try: reknit link replace {' '.join(old)} --with {' '.join(joins[0])}" if joins else ""
+
+
+def _reached(edges: Sequence[Edge], start: str) -> list[str]:
+    return [name for edge in edges for name in edge if find_path(edges, start, name)]
 
 
 # --- a broker more, or less
@@ -206,13 +221,20 @@ def plan_drain(view: View, name: str, heir: str = "") -> Plan:
     view.check(name)
     title, neighbours = f"broker drain {name}", sorted(adjacency(view.edges).get(name, ()))
     if not neighbours:
-        raise BadInput(f"{title}: it is the last broker of its network: nobody could take its clients")
+        raise BadInput(f"{title}: {_why_nobody_takes(view, name)}")
     if heir and heir not in neighbours:
         raise BadInput(f"{title}: {heir} is no neighbour of it; try: reknit {title} --to {neighbours[0]}")
     heir = heir or neighbours[0]
     swaps = _swaps(Step(other, name, heir) for other in neighbours if other != heir)
     view.answers(name, heir, *(move.brokers[0] for move in swaps))
     return _checked(view.edges, [*swaps, Deed(DRAIN, (name, heir))], title, DRAIN)
+
+
+def _why_nobody_takes(view: View, name: str) -> str:
+    if others := [other for other in view.names if other != name]:
+        return f"it is linked with nobody, who could take its clients; try: reknit link add {others[0]} {name}"
+    way_out = f"try: reknit broker add NAME --link {name}, or end the network with Ctrl-C where `reknit up` runs"
+    return f"it is the last broker of its network: nobody could take its clients; {way_out}"
 
 
 # --- swaps that were planned elsewhere

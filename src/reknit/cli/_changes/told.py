@@ -14,7 +14,7 @@ import msgspec
 from reknit.cli._problem import BadInput
 from reknit.core.overlay.history import Deed
 
-__all__ = ["Told", "deeds_of", "find", "tell"]
+__all__ = ["Told", "deeds_of", "find", "forgotten", "tell"]
 
 
 class Told(msgspec.Struct):
@@ -92,6 +92,15 @@ def find(changes: list[Told], text: str) -> list[Told]:
     if len(ids) > 1:
         raise BadInput(f"{text!r} may be {' or '.join(ids)}; give more of it")
     return [told for told in changes if ids[0] in (told.id, told.of)]
+
+
+def forgotten(changes: list[Told], text: str) -> str:
+    """Of a change that was looked for as a whole: what of it nobody remembers, for people to read."""
+    whole = changes[0].of
+    steps, known = whole.rpartition("-")[2], sum(1 for told in changes if told.undo)
+    if not whole.startswith(text) or not steps.isdigit() or known >= int(steps):
+        return ""
+    return f"{whole}: of its {steps} steps {known} are known to be done; the others were not, or who made them has left"
 
 
 def deeds_of(changes: list[Told]) -> list[Deed]:

@@ -1,5 +1,5 @@
 """From tables to plans: pure functions that cite their source.
 
-Owns: what a change of the tree would save, what it costs, and when it is worth it. Must not know: where the numbers come from, or how a
-change is made.
+Owns: what a change of the tree would save, what it costs, and when it is worth it. Must not know: where the numbers
+come from, or how a change is made.
 """

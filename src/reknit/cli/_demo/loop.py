@@ -14,7 +14,7 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import msgspec
 
+from reknit.cli._crossings import Crossings, crossings
 from reknit.cli._demo.changes import Changes
 from reknit.cli._demo.clients import Crowd, DemoClient, gathered
 from reknit.cli._demo.friends import Friends, friends, line, shares
@@ -35,13 +36,13 @@ from reknit.live.config import BrokerSection, LinkSection, MqttSection, NetworkF
 from reknit.live.network import Network
 from reknit.live.plan import NetworkPlan, plan_network
 from reknit.planning.plan import Plan, Rules
-from reknit.trace.records import Kind, Record
+from reknit.trace.records import Kind
 from reknit.trace.store import TraceWriter, read_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Crossings", "LoopOutcome", "LoopScript", "crossings", "play_loop"]
+__all__ = ["LoopOutcome", "LoopScript", "play_loop"]
 
 EVENTS_PER_S = 400
 WATCHED, MEANWHILE, MEASURED = 0.4, 0.2, 0.4
@@ -64,22 +65,6 @@ class LoopScript:
     events: int = 9000
     directory: Path = Path("demo")
     master: str = "local[2]"
-
-
-class Crossings(msgspec.Struct, frozen=True):
-    """What the events of one flow did to the links."""
-
-    events: int
-    crossed: int
-    links: dict[str, int]
-
-    @property
-    def per_event(self) -> float:
-        return self.crossed / max(self.events, 1)
-
-    @property
-    def by_link(self) -> dict[Edge, int]:
-        return {(one, other): count for link, count in self.links.items() for one, _, other in [link.partition(" - ")]}
 
 
 class LoopOutcome(msgspec.Struct):
@@ -141,20 +126,6 @@ async def play_loop(script: LoopScript, tell: Tell) -> LoopOutcome:
         spark=found,
         seconds=time.monotonic() - begun,
     )
-
-
-def crossings(records: Sequence[Record], begin: float, end: float) -> Crossings:
-    """Of the events that were published between two calm moments."""
-    counted: dict[tuple[str, int], None] = {}
-    links: Counter[str] = Counter()
-    for record in records:
-        if record.event is None:
-            continue
-        if record.kind is Kind.PUBLISHED and begin <= record.time <= end:
-            counted[record.event.id] = None
-        elif record.kind is Kind.FORWARDED and record.event.id in counted:
-            links[" - ".join(sorted((record.node, record.peer)))] += 1
-    return Crossings(len(counted), links.total(), dict(sorted(links.items())))
 
 
 # --- the network

@@ -44,6 +44,11 @@ def test_a_plan_is_shown(reknit: Reknit, tmp_path: Path) -> None:
         "after: b1 - b3, b2 - b3",
     ]
     assert reknit("plan", "show", str(file), "--json").out.encode() == file.read_bytes()
+    pictures = [tmp_path / name for name in ("one.png", "two.png")]
+    for picture in pictures:
+        assert reknit("plan", "show", str(file), "--picture", str(picture)).code == 0
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
 
 def test_a_plan_is_carried_out_and_taken_back(reknit: Reknit, network: Any, tmp_path: Path) -> None:

@@ -120,12 +120,30 @@ def _read(file: str) -> Plan:
 # --- show
 
 
-def show(file: _File = PLAN, as_json: JsonFlag = False) -> None:
+def show(
+    file: _File = PLAN,
+    picture: Annotated[str, typer.Option(metavar="PNG", help="Draw the tree before and after there.")] = "",
+    as_json: JsonFlag = False,
+) -> None:
     """Show a plan: the tree before and after, each step with what it saves, and what that rests on.
 
-    Example: reknit plan show plan.json
+    Example: reknit plan show plan.json --picture plan.png
     """
-    _print(_read(file), as_json)
+    plan = _read(file)
+    _print(plan, as_json)
+    if picture:
+        _draw(plan, picture)
+
+
+def _draw(plan: Plan, picture: str) -> None:
+    import io
+
+    from reknit.cli._trees import Picture, draw
+
+    made = io.BytesIO()
+    trees = (("before", plan.before, plan.cost_before), ("after", plan.after, plan.cost_after))
+    draw([Picture(f"{title}: {cost:,} crossings", links) for title, links, cost in trees], made)
+    _write(picture, made.getvalue())
 
 
 def _print(plan: Plan, as_json: bool) -> None:

@@ -14,10 +14,10 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 import msgspec
@@ -56,6 +56,7 @@ WRITTEN_S_MAX = 30.0
 POLL_S = 0.2
 
 Tell = Callable[[str], None]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,13 @@ class LoopOutcome(msgspec.Struct):
 
 
 async def play_loop(script: LoopScript, tell: Tell) -> LoopOutcome:
-    """``session`` is begun beside the network: both take their time to start."""
     begun = time.monotonic()
     plan = _network(script)
-    async with _spark(script.master) as spark:
+    async with _Spark(script.master) as spark:
         stage = await _perform(script, plan, spark, tell)
         tell("judging the trace, in plain Python and on Spark")
         records = causal_order(read_trace(_trace(script)))
-        found = await asyncio.to_thread(_judge_on_spark, await spark, script)
+        found = await spark.run(_judge_on_spark, script)
     assert stage.plan is not None
     notes = [client.notes for client in stage.crowd.clients]
     return LoopOutcome(
@@ -145,7 +145,7 @@ def _trace(script: LoopScript) -> Path:
     return script.directory.absolute() / "trace"
 
 
-async def _perform(script: LoopScript, plan: NetworkPlan, spark: asyncio.Task[Any], tell: Tell) -> _Stage:
+async def _perform(script: LoopScript, plan: NetworkPlan, spark: _Spark, tell: Tell) -> _Stage:
     roles = friends([broker.name for broker in plan.brokers])
     async with (
         Network(plan, script.directory, lambda line: None) as network,
@@ -191,14 +191,15 @@ class _Stage:
         self._world = Friends(random.Random(f"{script.seed}/talk"), rooms)
         self._said = 0
 
-    async def run(self, spark: asyncio.Task[Any], changes: Changes) -> None:
+    async def run(self, spark: _Spark, changes: Changes) -> None:
         self.calms.append(await self.watcher.until_calm())
+        spark.begin()  # it takes its time; events flow meanwhile
         self.tell(f"watching: about {EVENTS_PER_S} events a second")
         await self._flow(WATCHED)
         await self._rest()
         await self._until_written()
         self.tell("planning on Spark")
-        self.plan = plan = await asyncio.to_thread(_plan_on_spark, await spark, self.script)
+        self.plan = plan = await spark.run(_plan_on_spark, self.script)
         cost = f"{plan.cost_before:,} crossings of links become {plan.cost_after:,}"
         self.tell(f"a plan of {len(plan.steps)} swaps: {cost}, says the plan")
         self.tell("carrying it out while events flow")
@@ -258,20 +259,31 @@ class _Stage:
 # --- Spark
 
 
-@contextlib.asynccontextmanager
-async def _spark(master: str) -> AsyncIterator[asyncio.Task[Any]]:
-    """A session that is being started, in a thread of its own."""
-    from reknit.pipeline.session import Place, session
+class _Spark:
+    """A session that is started in a thread of its own, when it is time, and stopped at the end."""
 
-    stack = contextlib.ExitStack()
-    place = Place(master=master, name="reknit demo")
-    starting = asyncio.create_task(asyncio.to_thread(stack.enter_context, session(place)))
-    try:
-        yield starting
-    finally:
-        with contextlib.suppress(Exception):
-            await starting
-        await asyncio.to_thread(stack.close)
+    def __init__(self, master: str) -> None:
+        self._master = master
+        self._stack = contextlib.ExitStack()
+        self._starting: asyncio.Task[Any] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+        await asyncio.to_thread(self._stack.close)
+
+    def begin(self) -> None:
+        from reknit.pipeline.session import Place, session
+
+        place = Place(master=self._master, name="reknit demo")
+        self._starting = asyncio.create_task(asyncio.to_thread(self._stack.enter_context, session(place)))
+
+    async def run(self, what: Callable[[SparkSession, LoopScript], _T], script: LoopScript) -> _T:
+        assert self._starting is not None
+        return await asyncio.to_thread(what, await self._starting, script)
 
 
 def _plan_on_spark(spark: SparkSession, script: LoopScript) -> Plan:

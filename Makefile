@@ -10,7 +10,7 @@ WORKERS ?= 2
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    five brokers, twenty clients, one killed, links swapped, one added, one drained: the verdict"
+	@echo "make demo    a broker killed, links swapped, one added, one drained; then a plan from a trace: the verdicts"
 	@echo "make test    the tests, with lint and types"
 	@echo "make lint    ruff, mypy, import rules"
 	@echo "make bench   what it reaches, beside mosquitto, a plain scan and simpy"
@@ -27,6 +27,8 @@ $(READY): requirements/lock.txt pyproject.toml
 
 demo: $(READY)
 	@$(BIN)/reknit demo
+	@echo
+	@$(BIN)/reknit demo --loop
 
 test: $(READY) lint
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reknit.model.event import Event
 from reknit.planning.gains import Flow
 from reknit.planning.plan import Evidence, Plan, Rules, make_plan, write_plan
+from reknit.trace.records import Kind, Record
+from reknit.trace.store import write_trace
 
 Reknit = Callable[..., Any]
+TRACED_S = 120
 LINE = [("b1", "b2"), ("b2", "b3")]
 
 
@@ -38,6 +44,11 @@ def test_a_plan_is_shown(reknit: Reknit, tmp_path: Path) -> None:
         "after: b1 - b3, b2 - b3",
     ]
     assert reknit("plan", "show", str(file), "--json").out.encode() == file.read_bytes()
+    pictures = [tmp_path / name for name in ("one.png", "two.png")]
+    for picture in pictures:
+        assert reknit("plan", "show", str(file), "--picture", str(picture)).code == 0
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
 
 def test_a_plan_is_carried_out_and_taken_back(reknit: Reknit, network: Any, tmp_path: Path) -> None:
@@ -53,6 +64,28 @@ def test_a_plan_is_carried_out_and_taken_back(reknit: Reknit, network: Any, tmp_
     assert "the tree is another than the plan was made for: look at b1 - b2" in surprised.err
     assert reknit("plan", "undo", str(file), "--verify").code == 0
     assert links(reknit) == LINE
+
+
+def test_what_was_saved_is_measured_beside_the_prediction(
+    reknit: Reknit, network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a trace whose events, twenty a second, cross one link each from now on."""
+    monkeypatch.setattr("reknit.trace.writer.FLUSH_S_MAX", 0.0)
+    records, now = list[Record](), time.time()
+    for number in range(1, 20 * TRACED_S):
+        event = Event("t", source="b1.1", seq=number)
+        records.append(Record(now + number / 20, "b1", Kind.PUBLISHED, client="p", event=event))
+        records.append(Record(now + number / 20, "b1", Kind.FORWARDED, peer="b3", event=event))
+    write_trace(records, tmp_path / "trace")
+    file = tmp_path / "plan.json"
+    file.write_bytes(write_plan(planned()))
+    said = reknit("plan", "apply", str(file), "--trace", str(tmp_path / "trace"), "--watch-s", "0.5")
+    assert reknit("plan", "undo", str(file)).code == 0
+    assert said.code == 0, said
+    assert "1.833 before, predicted 1.000, measured 1.000 over " in said.out
+    assert "45% saved, the prediction off by 0.0%" in said.out
+    kept = json.loads((tmp_path / "plan.json.result.json").read_bytes())
+    assert (kept["predicted"], kept["measured"], kept["events"] > 5) == (1.0, 1.0, True)
 
 
 @pytest.mark.parametrize(

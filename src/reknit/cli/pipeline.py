@@ -136,6 +136,7 @@ def run(
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
     memory: Annotated[str, typer.Option(help="For Spark on this machine.")] = "2g",
     whole: Annotated[bool, typer.Option("--whole", help="Read each file to its end first: is it damaged?")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="Make no more than it needs.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Run a flow: read its inputs, set aside what is bad, and write its tables as Parquet, with a report.
@@ -152,7 +153,7 @@ def run(
         from reknit.pipeline.session import Place
     flow = find_flow(name)
     parameters = read_parameters(flow, _pairs(told or [], "--set"))
-    order = Order(flow, parameters, _pairs(inputs or [], "--input"), out or f"{OUT}/{name}", whole)
+    order = Order(flow, parameters, _pairs(inputs or [], "--input"), out or f"{OUT}/{name}", whole, tuple(only or ()))
     report = _run(order, Place(master, remote, memory, f"reknit {name}"))
     _print_report(report, order.out, as_json)
 

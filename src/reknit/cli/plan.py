@@ -120,12 +120,30 @@ def _read(file: str) -> Plan:
 # --- show
 
 
-def show(file: _File = PLAN, as_json: JsonFlag = False) -> None:
+def show(
+    file: _File = PLAN,
+    picture: Annotated[str, typer.Option(metavar="PNG", help="Draw the tree before and after there.")] = "",
+    as_json: JsonFlag = False,
+) -> None:
     """Show a plan: the tree before and after, each step with what it saves, and what that rests on.
 
-    Example: reknit plan show plan.json
+    Example: reknit plan show plan.json --picture plan.png
     """
-    _print(_read(file), as_json)
+    plan = _read(file)
+    _print(plan, as_json)
+    if picture:
+        _draw(plan, picture)
+
+
+def _draw(plan: Plan, picture: str) -> None:
+    import io
+
+    from reknit.cli._trees import Picture, draw
+
+    made = io.BytesIO()
+    trees = (("before", plan.before, plan.cost_before), ("after", plan.after, plan.cost_after))
+    draw([Picture(f"{title}: {cost:,} crossings", links) for title, links, cost in trees], made)
+    _write(picture, made.getvalue())
 
 
 def _print(plan: Plan, as_json: bool) -> None:
@@ -157,13 +175,18 @@ def apply(
     file: _File = PLAN,
     dry_run: DryRunFlag = False,
     verify: VerifyFlag = False,
+    trace: Annotated[str, typer.Option(metavar="DIR", help="The network's trace: measure there what was saved.")] = "",
+    watch_s: Annotated[float, typer.Option("--watch-s", min=0.1, help="For so many seconds.")] = 30.0,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
     """Carry a plan out, one swap after the other, while events flow. It stops at the first surprise: a tree that is
     another than the plan was made for, or a swap that is refused; what is done until then can be undone.
 
-    Example: reknit plan apply plan.json --verify
+    With --trace the network is watched afterwards: what is measured stands beside the prediction, and is kept beside
+    the plan, as FILE.result.json.
+
+    Example: reknit plan apply plan.json --verify --trace trace
     """
     from reknit.cli._changes.plans import plan_swaps
     from reknit.cli._changes.run import Manner, run
@@ -172,6 +195,30 @@ def apply(
     _refuse_empty(plan, title)
     steps = _steps(plan)
     run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_swaps(view, title, plan.before, steps))
+    if trace and not dry_run:
+        _measure(plan, file, trace, watch_s, as_json)
+
+
+def _measure(plan: Plan, file: str, trace: str, watch_s: float, as_json: bool) -> None:
+    import time
+    from pathlib import Path
+
+    import msgspec
+
+    from reknit.cli._crossings import crossings_in
+    from reknit.planning.result import compare
+    from reknit.trace.writer import FLUSH_S_MAX
+
+    begin = time.time()
+    typer.echo(f"watching for {watch_s:g} s what was saved ...", err=True)
+    time.sleep(watch_s)
+    end = time.time()
+    time.sleep(2 * FLUSH_S_MAX)  # until the last of it is written
+    found = crossings_in(Path(trace), begin, end)
+    result = compare(plan, found.events, found.crossed)
+    data = msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+    _write(f"{file}.result.json", data)
+    typer.echo(data.decode() if as_json else result.said, nl=not as_json)
 
 
 def undo(

@@ -44,6 +44,8 @@ class Order:
     out: str
     whole: bool = False
     """Whether to read every file to its end first, to set damaged ones aside."""
+    only: tuple[str, ...] = ()
+    """Make these tables, and those that they need; all of the flow's if it is empty."""
 
 
 def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what: None) -> Report:
@@ -54,11 +56,23 @@ def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what
     run = _Run(spark, order, progress)
     for each in order.flow.inputs:
         run.read(each)
-    for step in order.flow.steps:
+    for step in _chosen(order):
         run.make(step)
     report = run.report()
     _write_report(spark, report, order)
     return report
+
+
+def _chosen(order: Order) -> list[Step]:
+    """The steps that are asked for, in the flow's order; ``BadFlow`` names one that there is not."""
+    steps = {step.name: step for step in order.flow.steps}
+    if unknown := [name for name in order.only if name not in steps]:
+        raise BadFlow(f"{order.flow.name} has no table {unknown[0]}; it has: {', '.join(steps)}")
+    wanted = dict.fromkeys(order.only or steps)
+    for step in reversed(order.flow.steps):
+        if step.name in wanted:
+            wanted |= dict.fromkeys(step.needs)
+    return [step for step in order.flow.steps if step.name in wanted]
 
 
 def _check_inputs(order: Order) -> None:
@@ -140,7 +154,7 @@ class _Run:
     def report(self) -> Report:
         flow = self.order.flow
         for chart in flow.charts:
-            if (table := self.tables[chart.table]) is not None and not is_remote(self.order.out):
+            if (table := self.tables.get(chart.table)) is not None and not is_remote(self.order.out):
                 self.progress(f"drawing {chart.name}")
                 rows = table.select(chart.label, chart.value).collect()
                 draw(chart, [(str(row[0]), float(row[1])) for row in rows], os.path.join(self.order.out, chart.name))

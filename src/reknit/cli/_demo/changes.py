@@ -49,6 +49,11 @@ class Changes:
         for _ in range(count):
             await self._swap(self._rng.choice(_all_swaps(self.edges)))
 
+    async def swap_all(self, steps: Sequence[Step]) -> None:
+        """These, in their order; ``Failed`` at the first that is refused, or that finds another tree."""
+        for step in steps:
+            await self._swap(step)
+
     async def add(self, name: str) -> None:
         """A new broker, and then a link that is turned towards it, so that events pass through it."""
         begun = time.monotonic()

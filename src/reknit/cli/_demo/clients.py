@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -20,10 +20,11 @@ import msgspec
 
 from reknit.cli._demo.world import Kind, Mark, Role, World, mark_of
 from reknit.client import ClientError, connect
-from reknit.live.address import Address
+from reknit.live.address import Address, parse_address
+from reknit.live.statefile import NetworkState
 from reknit.model.event import Event
 
-__all__ = ["DemoClient", "Notes", "Received", "Sent"]
+__all__ = ["Crowd", "DemoClient", "Notes", "Received", "Sent", "gathered"]
 
 RECONNECT_S = 0.1
 LINE_BYTES_MAX = 64 << 10
@@ -213,3 +214,28 @@ def mosquitto_command(role: Role, address: Address) -> list[str]:
     if role.wish.selector:
         words += ["-D", "subscribe", "user-property", "selector", role.wish.selector]
     return words
+
+
+class Crowd:
+    """The clients that are there, each kept connected."""
+
+    def __init__(self) -> None:
+        self.clients: list[DemoClient] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def join(self, roles: Sequence[Role], state: NetworkState) -> None:
+        some = [DemoClient(role, parse_address(state.broker(role.broker).mqtt)) for role in roles]
+        self.clients += some
+        self.tasks += [asyncio.create_task(client.run()) for client in some]
+
+
+@contextlib.asynccontextmanager
+async def gathered() -> AsyncIterator[Crowd]:
+    crowd = Crowd()
+    try:
+        yield crowd
+    finally:
+        for task in crowd.tasks:
+            task.cancel()
+        if crowd.tasks:
+            await asyncio.wait(crowd.tasks)

@@ -21,7 +21,7 @@ import httpx
 import msgspec
 
 from reknit.cli._demo.changes import Changes
-from reknit.cli._demo.clients import DemoClient, Sent
+from reknit.cli._demo.clients import Crowd, DemoClient, Sent, gathered
 from reknit.cli._demo.history import causal_order
 from reknit.cli._demo.verdict import (
     Away,
@@ -198,7 +198,7 @@ async def _perform(
         audience.network(plan.edges, network.state)
         with TraceWriter(_trace_directory(script), OBSERVER) as trace:
             watcher = Watcher(lambda: network.state, present, http, trace)
-            async with _crowd() as crowd:
+            async with gathered() as crowd:
                 crowd.join(present, network.state)
                 audience.clients(present)
                 stage = _Stage(script, network, crowd, watcher, audience)
@@ -209,33 +209,8 @@ async def _perform(
                 return stage, crowd.clients
 
 
-class _Crowd:
-    """The clients that are there, each kept connected."""
-
-    def __init__(self) -> None:
-        self.clients: list[DemoClient] = []
-        self.tasks: list[asyncio.Task[None]] = []
-
-    def join(self, roles: Sequence[Role], state: NetworkState) -> None:
-        some = [DemoClient(role, parse_address(state.broker(role.broker).mqtt)) for role in roles]
-        self.clients += some
-        self.tasks += [asyncio.create_task(client.run()) for client in some]
-
-
-@contextlib.asynccontextmanager
-async def _crowd() -> AsyncIterator[_Crowd]:
-    crowd = _Crowd()
-    try:
-        yield crowd
-    finally:
-        for task in crowd.tasks:
-            task.cancel()
-        if crowd.tasks:
-            await asyncio.wait(crowd.tasks)
-
-
 class _Stage:
-    def __init__(self, script: Script, network: Network, crowd: _Crowd, watcher: Watcher, audience: Audience) -> None:
+    def __init__(self, script: Script, network: Network, crowd: Crowd, watcher: Watcher, audience: Audience) -> None:
         self.script = script
         self.network = network
         self.crowd = crowd

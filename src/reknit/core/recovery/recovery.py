@@ -70,39 +70,49 @@ class Recovery:
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
+        self._spoke_at = -1.0
+        self._spoke_for: tuple[int, ...] = ()
+        # What every event asks for, found once.
+        self._keep, self._find_stream, self._lost_now = self.cache.put, self.talk.streams.find, self.lost.entries
         self._held: list[tuple[str, Silent, Custody]] = []
 
     # --- events that come by
 
     def note(self, event: Event, route: Route) -> None:
         """It goes on its way now, here as ``route`` says."""
+        now = self.turn.now
         if event.source == self.source:
             if event.marks is None and route.signatures:
-                self._number(event, route.signatures[:NUMBERS_MAX])
-                self.cache.put(event, True, self.turn.now)
+                self._number(event, route.signatures, now)
+                self._keep(event, True, now)
         elif event.marks is not None:
             self._look_at(event, event.marks)
-            self.cache.put(event, bool(route.matches), self.turn.now)
-        if self._round_at is None and (self._proactive or self.lost.entries):
+            self._keep(event, bool(route.matches), now)
+        if self._round_at is None and (self._proactive or self._lost_now):
             self._set_round()
 
-    def _number(self, event: Event, signatures: tuple[int, ...]) -> None:
-        event.marks = Marks(self.numbering.stamp(signatures), *self._way)
-        self.silence.spoke(signatures, self.turn.now)
+    def _number(self, event: Event, signatures: tuple[int, ...], now: float) -> None:
+        if len(signatures) > NUMBERS_MAX:
+            signatures = signatures[:NUMBERS_MAX]
+        numbers = self.numbering.stamp(signatures)
+        event.marks = Marks(numbers, *self._way) if self._way[0] else Marks(numbers)
+        if now != self._spoke_at or signatures is not self._spoke_for:  # else it is as it was
+            self._spoke_at, self._spoke_for = now, signatures
+            self.silence.spoke(signatures, now)
 
     def _look_at(self, event: Event, marks: Marks) -> None:
         """What its numbers say, and by which way it has come."""
-        source, own, find, lost = event.source, self.own, self.talk.streams.find, self.lost.entries
+        source = event.source
         for signature, number in marks.numbers:
-            epoch = own.get(signature)
+            epoch = self.own.get(signature)
             if epoch is None:
                 continue
-            stream = find((source, signature))
+            stream = self._find_stream((source, signature))
             if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
                 stream.top = number
             else:
                 self.talk.arrived(source, signature, number, epoch)
-            if lost:
+            if self._lost_now:
                 self.talk.found((source, signature, number))
         if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
             self._remember_way(source, marks.route, marks.address)

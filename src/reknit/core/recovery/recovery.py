@@ -26,6 +26,7 @@ from reknit.core.recovery.policies import make_policy
 from reknit.core.recovery.publisher_pull import receive_misses_of
 from reknit.core.recovery.pull import ask_for, receive_misses
 from reknit.core.recovery.push import Push
+from reknit.core.recovery.ranges import numbers_of
 from reknit.core.recovery.silence import Silence
 from reknit.core.recovery.strategies import make_strategies
 from reknit.core.routing.signatures import Signatures
@@ -66,7 +67,9 @@ class Recovery:
         self.silence = Silence(options.heartbeat_s, options.heartbeats)
         self.strategies = make_strategies(self.talk)
         self.records_routes = any(each.records_routes for each in self.strategies)
-        self._way = ((turn.node,), address) if self.records_routes else ((), "")  # of what begins its way here
+        self._names_publisher = any(each.names_publisher for each in self.strategies)
+        begins = self.records_routes or self._names_publisher
+        self._way = ((turn.node,), address) if begins else ((), "")  # of what begins its way here
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
@@ -111,6 +114,8 @@ class Recovery:
             if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
                 stream.top = number
             else:
+                if self._names_publisher and marks.address:
+                    self._remember_way(source, marks.route, marks.address)
                 self.talk.arrived(source, signature, number, epoch)
             if self._lost_now:
                 self.talk.found((source, signature, number))
@@ -162,7 +167,27 @@ class Recovery:
         if not talk.rounds.is_ours(repair.round):
             talk.figures.unasked += 1
             return
-        for event, age_s in zip(repair.events, repair.ages_s, strict=True):
+        before = talk.figures.recovered
+        yield from self._events_of(repair)
+        self._gone(repair)
+        talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now)
+
+    def _gone(self, repair: Repair) -> None:
+        """What its publisher does not have any more others may have; what is too old was suspected in vain."""
+        source, numbers_max = self.talk.asks.source_of(repair.round), self.options.digest_numbers_max
+        for signature, ranges in repair.gone:
+            for number in numbers_of(ranges, numbers_max):
+                if (loss := self.lost.entries.get((source, signature, number))) is not None:
+                    loss.elsewhere = True
+        for signature, ranges in repair.old:
+            for number in numbers_of(ranges, numbers_max):
+                loss = self.lost.entries.get((source, signature, number))
+                if loss is not None and loss.suspected:
+                    self.lost.remove((source, signature, number))
+
+    def _events_of(self, repair: Repair) -> Iterator[tuple[Event, float]]:
+        talk = self.talk
+        for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
             marks = event.marks
             if marks is None or event.source == self.source or not self._is_missed(event.source, marks):
                 talk.figures.unasked += not self.history.knows(event.source, event.seq)
@@ -203,9 +228,9 @@ class Recovery:
             if signature in self.own:
                 self.talk.announced(message.source, signature, number)
         way, address = message.route, message.address
-        if way and self.records_routes and len(way) < ROUTE_BROKERS_MAX:
+        if way and (self.records_routes or self._names_publisher) and len(way) < ROUTE_BROKERS_MAX:
             self._remember_way(message.source, way, address)
-            way = (*way, self.turn.node)
+            way = (*way, self.turn.node) if self.records_routes else way
         if message.hops < self.options.hops_max:
             self._say_silence(Silent(message.source, message.numbers, message.hops + 1, way, address), peer, custody)
 
@@ -240,7 +265,7 @@ class Recovery:
         """The next round, unless there is no reason for one. Rounds of different brokers do not fall together."""
         if self.lost or any(each.is_wanted() for each in self.strategies):
             part = self.rng.random() if part is None else part
-            self._round_at = self.turn.now + part * self.options.gossip_s
+            self._round_at = self.turn.now + part * min(each.interval_s() for each in self.strategies)
 
     def _begin_rounds(self) -> None:
         for signature in [each for each in self.lost.signatures(self.turn.now) if each not in self.own]:

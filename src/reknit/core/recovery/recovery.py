@@ -39,6 +39,10 @@ from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair
 
 __all__ = ["Recovery", "make_recovery"]
 
+TOLD_EVERY = 64
+"""Where events only have to say where their own broker is reached, one of so many does: each costs those that read it.
+Whoever has missed it hears it with the next one, or with the heartbeat."""
+
 
 class Recovery:
     def __init__(
@@ -98,7 +102,8 @@ class Recovery:
         if len(signatures) > NUMBERS_MAX:
             signatures = signatures[:NUMBERS_MAX]
         numbers = self.numbering.stamp(signatures)
-        event.marks = Marks(numbers, *self._way) if self._way[0] else Marks(numbers)
+        tells = self._way[0] and (self.records_routes or numbers[0][1] % TOLD_EVERY == 1)
+        event.marks = Marks(numbers, *self._way) if tells else Marks(numbers)
         if now != self._spoke_at or signatures is not self._spoke_for:  # else it is as it was
             self._spoke_at, self._spoke_for = now, signatures
             self.silence.spoke(signatures, now)
@@ -114,13 +119,14 @@ class Recovery:
             if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
                 stream.top = number
             else:
-                if self._names_publisher and marks.address:
-                    self._remember_way(source, marks.route, marks.address)
                 self.talk.arrived(source, signature, number, epoch)
             if self._lost_now:
                 self.talk.found((source, signature, number))
-        if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
+        if not marks.route or len(marks.route) >= ROUTE_BROKERS_MAX:
+            return
+        if self.records_routes or self._names_publisher:
             self._remember_way(source, marks.route, marks.address)
+        if self.records_routes:
             event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)
 
     def _remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:

@@ -53,6 +53,7 @@ FAN_OUT = Scenario("1 publisher to 20 subscribers, QoS 0 (deliveries)", 5.0, _lo
 FAN_IN = Scenario("20 publishers to 1 subscriber, QoS 0", 1.5, _load(publishers=20))
 QOS_1 = Scenario("1 publisher to 1 subscriber, QoS 1, 100 in flight", INFORMATION, _load(qos=1, window=100))
 CHAINED = Scenario("chain of three brokers, QoS 0, 2,000 in flight", 1.0, _load())
+RECOVERING = Scenario("chain of three brokers, recovery on, nothing lost", 0.9, _load(), split=2)
 TRACED = Scenario("1 publisher to 1 subscriber, trace on", INFORMATION, _load(), split=2)
 HEADROOM = Scenario("load generator: what it can offer, 1 to 1", INFORMATION, _load())
 
@@ -76,6 +77,7 @@ def run(quick: bool = False, only: str = "") -> list[Row]:
         return [
             *(_single(single, program, remark, directory, pace) if single else ()),
             *(_chain(program, remark, directory, pace) if chain else ()),
+            *(_recovering(directory, pace) if only in RECOVERING.measure else ()),
             *(_traced(directory / "trace", pace) if only in TRACED.measure else ()),
             *(_headroom(pace) if only in HEADROOM.measure else ()),
         ]
@@ -100,6 +102,14 @@ def _chain(program: str, remark: str, directory: Path, pace: _Pace) -> list[Row]
         return [_unmeasured(CHAINED, MOSQUITTOS, remark)]
     with _together(reknit_chain(CHAIN), mosquitto_chain(program, directory, CHAIN)) as (ours, theirs):
         return [_compared(CHAINED, ours, theirs, MOSQUITTOS, pace, remark)]
+
+
+def _recovering(directory: Path, pace: _Pace) -> list[Row]:
+    file = directory / "recovery.toml"
+    file.write_text('[options.recovery]\nalgorithm = "auto"\n', encoding="utf-8")
+    with _together(reknit_chain(CHAIN, "--config", str(file)), reknit_chain(CHAIN)) as (recovering, plain):
+        recovering, plain = replace(recovering, name="recovery on"), replace(plain, name="off")
+        return [_compared(RECOVERING, recovering, plain, "recovery off = 1", pace)]
 
 
 def _traced(directory: Path, pace: _Pace) -> list[Row]:

@@ -132,15 +132,15 @@ def reknit(*more: str) -> Iterator[Peer]:
 
 
 @contextlib.contextmanager
-def reknit_chain(length: int) -> Iterator[Peer]:
-    """Brokers in a line; each dials the one before it."""
+def reknit_chain(length: int, *more: str) -> Iterator[Peer]:
+    """Brokers in a line; each dials the one before it. ``more`` are further options of all their commands."""
     ports = free_ports(2 * length)
     doors, listens = ports[:length], ports[length:]
     commands = []
     for at in range(length):
         before = ["--link", f"b{at}=127.0.0.1:{listens[at - 1]}"] if at else []
         after = ["--expect", f"b{at + 2}"] if at + 1 < length else []
-        commands.append(_reknit_command(f"b{at + 1}", doors[at], listens[at], *before, *after))
+        commands.append(_reknit_command(f"b{at + 1}", doors[at], listens[at], *before, *after, *more))
     with _running("reknit", commands, doors) as peer:
         yield peer
 

@@ -26,7 +26,7 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.groups and plan.churn_per_s for plan in plans["groups"])
     assert not any(plan.groups for focus in FOCI[:3] for plan in plans[focus])
     assert all(plan.recovery != "none" and plan.network.loss and not plan.covering for plan in plans["loss"])
-    assert len({(plan.recovery, plan.network.loss) for plan in plans["loss"]}) == 15
+    assert len({(plan.recovery, plan.network.loss) for plan in plans["loss"]}) == 18
     assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])
 
 
@@ -60,12 +60,12 @@ def test_brokers_with_stores_that_crash_lose_nothing() -> None:
 
 def test_what_links_lose_comes_back_as_long_as_somebody_has_it() -> None:
     recovered = lost = owed = 0
-    for seed in range(20):
+    for seed in range(8):
         outcome = run(draw(seed, "loss"))
         assert not outcome.violations, f"reknit check --seed {seed} --focus loss: {outcome.violations[0]}"
         recovered += sum(record.kind is Kind.RECOVERED for record in outcome.records)
         owed += outcome.tally.owed
         lost += outcome.tally.lost
-    assert owed > 3000
-    assert recovered > 500
+    assert owed > 1200
+    assert recovered > 200
     assert lost < owed / 100  # what crashed brokers had alone

@@ -167,8 +167,11 @@ class _Told(Cluster):
                 return f"MissesOf {source}, {self._asker(asker)}: {what}; ahead {' - '.join(route)}"
             case wire.Wants(asker=asker, signature=signature, lost=lost):
                 return f"Wants, {self._asker(asker)}: of {self._pattern(signature)} {_digest(lost)}"
-            case wire.Repair(round=number, events=events):
-                return f"Repair in {self._round(number)}: " + ", ".join(map(_event, events))
+            case wire.Repair(round=number, events=events, gone=gone, old=old):
+                parts = list(map(_event, events))
+                for word, of in (("gone", gone), ("too old", old)):
+                    parts += [f"{word}: {_runs(runs)} of {self._pattern(signature)}" for signature, runs in of]
+                return f"Repair in {self._round(number)}: " + ", ".join(parts)
 
     def _round(self, number: int) -> str:
         return self._rounds.setdefault(number, f"R{len(self._rounds) + 1}")

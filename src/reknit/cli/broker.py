@@ -83,6 +83,7 @@ def broker(
         neighbours=_neighbours(section.name, {**file.neighbours, **_links(link), **dict.fromkeys(expect, "")}),
         settings=_settings(file, settings, trace, store, log_format, log_level),
         state=Path(section.state) if section.state else None,
+        known_at=parse_address(section.known_at, "known_at") if section.known_at else None,
         new=new,
         until_stdin_closes=until_stdin_closes,
     )

@@ -210,7 +210,15 @@ class Transit:
                 self.deliver_recovered(self.recovery, event, born)
 
     def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
-        """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``."""
+        """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``.
+
+        And for a member of each group for which this broker was chosen then.
+        """
+        if event.sharing is not None:
+            self.shares.serve(event, event.sharing, self._own_custody(event))
+            self._send_on()
+            if event.sharing.alone:
+                return
         wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
         matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
         if matches:

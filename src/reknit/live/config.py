@@ -161,6 +161,8 @@ class OwnSection(BrokerSection, forbid_unknown_fields=True, frozen=True, kw_only
 
     state: str = ""
     """Where the neighbours are kept for the next life; nowhere if it is empty."""
+    known_at: str = ""
+    """Where other brokers reach it, if not at ``listen``: what stands before it."""
 
 
 class BrokerFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True):

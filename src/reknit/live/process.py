@@ -85,6 +85,8 @@ class BrokerPlan:
     doors: Mapping[str, Address] = field(default_factory=dict)
     """Further doors for clients, by what they speak (``DOORS``)."""
     neighbours: Mapping[str, str] = field(default_factory=dict)
+    known_at: Address | None = None
+    """Where others reach it, if not at ``listen``."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Of the life before; see ``state``."""
     notes: str = ""
@@ -353,7 +355,7 @@ def _driver(
     own = {"observe": trace is not None, "durable": storage is not None, "homes": homes}
     options = msgspec.structs.replace(settings.options, **own)
     rng = random.Random(f"{plan.name}/{incarnation}")
-    listens, serves = _reachable(bound["listen"]), _reachable(bound["mqtt"])
+    listens, serves = _reachable(plan.known_at or bound["listen"]), _reachable(bound["mqtt"])
     relays = _reachable(bound["relay"]) if "relay" in bound else ""
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves, relay=relays)

@@ -129,6 +129,8 @@ def _with_loss(plan: Plan) -> Plan:
     """
     rng = random.Random(f"{plan.seed}/loss")
     loss, doubled = rng.choice((0.05, 0.1, 0.3)), rng.choice((0.0, 0.1))
+    fixed = rng.choice(("push", "subscriber-pull", "publisher-pull", "combined", "random-pull"))
+    cache = rng.choice(("own", "en-route", "strangers-first", "probabilistic"))
     return msgspec.structs.replace(
         plan,
         routing="global-table" if plan.routing == "global-table" else "subscription-forwarding",
@@ -138,8 +140,8 @@ def _with_loss(plan: Plan) -> Plan:
         lost_s=0.0,
         drains=0,
         replaces_per_s=0.0,
-        recovery=rng.choice(("push", "subscriber-pull", "publisher-pull", "combined", "random-pull")),
-        cache=rng.choice(("own", "en-route", "strangers-first", "probabilistic")),
+        recovery="auto" if rng.random() < 0.3 else fixed,
+        cache=cache,
     )
 
 

@@ -102,12 +102,18 @@ class Wants(msgspec.Struct, array_like=True, tag=64, frozen=True, gc=False):
 
 
 class Repair(msgspec.Struct, array_like=True, tag=65, frozen=True, gc=False):
-    """Events that were asked for in this round, and the age of each in seconds. ``sender``: for the trace."""
+    """Events that were asked for in this round, and the age of each in seconds. ``sender``: for the trace.
+
+    From their publisher's broker also, by pattern, what of it will not be given: ``gone``, for it is not kept any more;
+    and ``old``, for it was published before the pattern was wanted.
+    """
 
     sender: str
     round: int
     ages_s: list[float]
     events: list[Event]
+    gone: list[tuple[int, list[Range]]] = []
+    old: list[tuple[int, list[Range]]] = []
 
 
 Direct: TypeAlias = Wants | Repair | MissesOf

@@ -347,6 +347,8 @@ def _check_moving(message: Moving) -> None:
 
 
 def _check_repair(repair: Repair) -> None:
+    for signature, ranges in (*repair.gone, *repair.old):
+        check_digest(signature, 0.0, [("", ranges)])
     check_names(repair.sender)
     if len(repair.ages_s) != len(repair.events) or not all(0 <= age < math.inf for age in repair.ages_s):
         raise BadFrame(f"{len(repair.ages_s)} ages of {len(repair.events)} events")

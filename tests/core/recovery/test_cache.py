@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.core.recovery.cache import BATCH, EventCache
+from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.policies import PolicyName, make_policy
 from reknit.model.event import Event, Marks, event_bytes
 
@@ -59,7 +59,7 @@ def test_what_nobody_asks_for_is_not_even_listed() -> None:
         for seq in range(1, 200):
             cache.put(_event(seq, (1, seq)), own=True, born=0.0)
         assert not cache._numbers
-        assert len(cache._unlisted) + len(cache._waiting) <= 20 + BATCH
+        assert sum(len(batch.events) for batch in cache._unlisted) <= 10 + 2 * cache.policy.batch_max
         assert len(cache.signatures()) == 1
         assert len(cache) == sum(len(numbers) for _, numbers in cache.fresh(1, 0.0)) == 10
 

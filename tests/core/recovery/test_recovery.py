@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reknit.core.io import Deliver, Direct, Missed, Send, SendDirect, Unsubscribe
-from reknit.model.event import Event
+from reknit.core.io import Attach, Deliver, DeliverShared, Direct, Join, Missed, Send, SendDirect, Unsubscribe
+from reknit.model.event import Event, Share, Sharing
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
 from reknit.wire.messages import Events, Misses, Repair, Silent
@@ -202,6 +202,26 @@ def test_one_event_may_be_missing_for_several_patterns_and_comes_back_for_all() 
     assert len(table.recovery.lost) == 0
 
 
+def test_what_comes_back_for_a_group_goes_to_a_member_of_the_broker_that_was_chosen() -> None:
+    table = RoundTable("subscriber-pull")
+    table.give(Attach("ann"))
+    table.give(Join("ann", (("g", A),)))
+    table.run(10.0)
+    for number in (1, 4):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    assert table.all(Missed) == []  # which is for clients that want all of it
+    table.run(1.0)
+    asked = [each for each in table.gossip(table.n) + table.gossip(table.m) if isinstance(each, Misses)]
+    here, elsewhere = (numbered("a", seq, (PA, seq)) for seq in (2, 3))
+    here.sharing = Sharing((Share("g", "a", "", "b"),))
+    elsewhere.sharing = Sharing((Share("g", "a", "", "n"),))
+    for _ in range(2):
+        table.direct(Repair("x", asked[0].asker.round, [0.1, 0.1], [here, elsewhere]))
+    assert [(each.client, each.event.seq) for each in table.all(DeliverShared)] == [("ann", 2)]
+    assert table.all(Deliver) == []
+    assert len(table.recovery.lost) == 0
+
+
 def test_a_client_that_came_later_does_not_get_what_was_published_before() -> None:
     table = RoundTable("subscriber-pull")
     table.client("ann", A)
@@ -263,8 +283,8 @@ def test_our_own_silence_does_not_come_back() -> None:
     assert table.gossip(table.m) == []
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(directs, max_size=5), st.sampled_from(["push", "combined"]))
+@settings(max_examples=30, deadline=None)
+@given(st.lists(directs, max_size=5), st.sampled_from(["push", "combined", "auto"]))
 def test_a_datagram_in_never_causes_more_than_a_bounded_number_of_bytes_out(says: list, algorithm: str) -> None:
     """Whatever it says, and however full the cache is."""
     table = RoundTable(algorithm, answer_bytes_max=2000)
@@ -285,7 +305,7 @@ def test_a_datagram_in_never_causes_more_than_a_bounded_number_of_bytes_out(says
         assert out <= 2000 + 500 + 2 * len(datagram)
 
 
-@pytest.mark.parametrize("algorithm", ["push", "subscriber-pull", "publisher-pull", "combined", "random-pull"])
+@pytest.mark.parametrize("algorithm", ["push", "subscriber-pull", "publisher-pull", "combined", "random-pull", "auto"])
 def test_where_nothing_is_lost_and_nothing_is_new_nothing_is_said(algorithm: str) -> None:
     table = RoundTable(algorithm, digest_s_max=3.0, heartbeats=1)
     table.client("ann", A)

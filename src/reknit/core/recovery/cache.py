@@ -1,8 +1,9 @@
 """The events that a broker keeps for those who have missed them.
 
 They are found by their numbers, for whoever misses an event knows nothing else of it. Where nothing is lost nobody
-asks, so an event is *listed* under its numbers only when somebody asks for the first time since it came; most leave
-before.
+asks, and an event must cost next to nothing then. So events are kept by *batches*, those that came one after the other
+at one time; and a batch is *listed* under the numbers of its events only when somebody asks for the first time since it
+came. Most leave before, and whole.
 
 Each has an *age*: how long ago it was published, as far as the brokers that held it can tell without a common clock.
 Whoever asks says for how long it has wanted the pattern, and gets nothing older: what was published before was not
@@ -14,7 +15,6 @@ Owns: the events and where they are found. Must not know: which events are worth
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -22,36 +22,42 @@ import msgspec
 from reknit.core.recovery.policies import Policy
 from reknit.model.event import Event, event_bytes
 
-__all__ = ["Cached", "EventCache"]
+__all__ = ["Batch", "Cached", "EventCache"]
 
 
-BATCH = 64
-"""Events that wait to be taken in together: each costs less then."""
-
-
-class Cached(msgspec.Struct, gc=False):
+class Cached(msgspec.Struct, frozen=True, gc=False):
     """``born``: when it was published, by this broker's clock."""
 
     event: Event
     born: float
-    size: int
-    listed: bool = False
-    gone: bool = False
+
+
+class Batch:
+    """Events that came at one time, the oldest first. ``own``: published here, or wanted by clients here."""
+
+    __slots__ = ("born", "bytes", "events", "listed", "own")
+
+    def __init__(self, own: bool, born: float) -> None:
+        self.own = own
+        self.born = born
+        self.events: list[Event] = []
+        self.bytes = 0
+        self.listed = False
 
 
 _NONE: Mapping[str, dict[int, Cached]] = {}
 
 
 class EventCache:
-    def __init__(self, policy: Policy[Cached], events_max: int, bytes_max: int) -> None:
-        """Beyond its bounds it may hold as many as wait to be taken in."""
+    def __init__(self, policy: Policy[Batch], events_max: int, bytes_max: int) -> None:
+        """Beyond its bounds it may hold two batches: what came last, and what is about to leave."""
         self.policy = policy
         self.events_max = events_max
         self.bytes_max = bytes_max
         self._bytes = self._count = 0
         self._newest = -math.inf
-        self._waiting: list[tuple[Event, bool, float]] = []
-        self._unlisted: deque[Cached] = deque()  # in the order in which they came; some may be gone
+        self._open: dict[bool, Batch] = {own: Batch(own, math.inf) for own in (True, False)}  # may still grow
+        self._unlisted: list[Batch] = []  # in the order in which they came; some may be gone
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
 
     def __len__(self) -> int:
@@ -60,7 +66,7 @@ class EventCache:
 
     def __iter__(self) -> Iterator[Event]:
         self._take_in()
-        return (each.event for each in self.policy)
+        return (event for batch in self.policy for event in batch.events)
 
     @property
     def bytes(self) -> int:
@@ -78,9 +84,10 @@ class EventCache:
 
         ``own``: it was published here, or is wanted by clients here.
         """
-        self._waiting.append((event, own, born))
-        if len(self._waiting) >= BATCH:
-            self._take_in()
+        batch = self._open[own]
+        if batch.born != born or len(batch.events) >= self.policy.batch_max:
+            batch = self._begin(own, born)
+        batch.events.append(event)
 
     def find(self, source: str, signature: int, number: int, published_after: float) -> Cached | None:
         """None, too, for one that is older than that."""
@@ -102,56 +109,78 @@ class EventCache:
 
     # --- inside
 
-    def _take_in(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        came, strangers = self.policy.came, self.policy.takes_strangers
-        for event, own, born in waiting:
-            if event.marks is None or not (own or strangers):
-                continue
-            size = event_bytes(event)
-            if size > self.bytes_max:
-                continue
-            cached = Cached(event, born, size)
-            self._unlisted.append(cached)
-            came(cached, own)
-            self._count += 1
-            self._bytes += size
-            if born > self._newest:
-                self._newest = born
-        while self._count > self.events_max or self._bytes > self.bytes_max:
-            self._remove(self.policy.leave())
-        if len(self._unlisted) > 2 * self.events_max:  # chance has left holes
-            self._unlisted = deque(each for each in self._unlisted if not each.gone)
+    def _begin(self, own: bool, born: float) -> Batch:
+        self._close(self._open[own])
+        self._make_room(exactly=False)
+        batch = self._open[own] = Batch(own, born)
+        return batch
 
-    def _remove(self, cached: Cached) -> None:
-        self._count -= 1
-        self._bytes -= cached.size
-        if cached.listed:
-            self._unlist(cached)
-        elif self._unlisted[0] is cached:
-            self._unlisted.popleft()
-        else:
-            cached.gone = True
+    def _take_in(self) -> None:
+        for own, batch in self._open.items():
+            if batch.events:
+                self._close(batch)
+                self._open[own] = Batch(own, math.inf)
+        self._make_room(exactly=True)
+
+    def _close(self, batch: Batch) -> None:
+        """From now on it counts; what cannot be kept, or not be found, is not in it any more."""
+        events = [event for event in batch.events if event.marks is not None]
+        sizes = list(map(event_bytes, events))
+        if sizes and max(sizes) > self.bytes_max:
+            events = [event for event, size in zip(events, sizes, strict=True) if size <= self.bytes_max]
+            sizes = [size for size in sizes if size <= self.bytes_max]
+        if not events or not (batch.own or self.policy.takes_strangers):
+            return
+        batch.events, batch.bytes = events, sum(sizes)
+        self._count += len(events)
+        self._bytes += batch.bytes
+        self._newest = max(self._newest, batch.born)
+        self.policy.came(batch, batch.own)
+        self._unlisted.append(batch)
+
+    def _make_room(self, exactly: bool) -> None:
+        """Unless ``exactly``, a batch of which only a part has to go may stay."""
+        while self._count > self.events_max or self._bytes > self.bytes_max:
+            batch = self.policy.leave()
+            if len(batch.events) <= self._count - self.events_max:
+                self._drop(batch, len(batch.events), batch.bytes)
+                continue
+            if exactly or self._bytes > self.bytes_max:
+                self._drop(batch, 1, event_bytes(batch.events[0]))
+            if batch.events:
+                self.policy.back(batch, batch.own)
+            if not exactly and self._bytes <= self.bytes_max:
+                break
+        if len(self._unlisted) > 2 * self.events_max:
+            self._unlisted = [each for each in self._unlisted if each.events]
+
+    def _drop(self, batch: Batch, count: int, size: int) -> None:
+        """The oldest of a batch."""
+        if batch.listed:
+            for event in batch.events[:count]:
+                self._unlist(event)
+        del batch.events[:count]
+        batch.bytes -= size
+        self._count -= count
+        self._bytes -= size
 
     def _list(self) -> None:
         self._take_in()
-        unlisted, lists = self._unlisted, self._numbers
-        while unlisted:
-            cached = unlisted.popleft()
-            event = cached.event
-            if cached.gone or event.marks is None:
-                continue
-            cached.listed = True
-            for signature, number in event.marks.numbers:
-                lists.setdefault(signature, {}).setdefault(event.source, {})[number] = cached
+        unlisted, self._unlisted = self._unlisted, []
+        lists = self._numbers
+        for batch in unlisted:
+            batch.listed = True
+            for event in batch.events:
+                cached = Cached(event, batch.born)
+                for signature, number in event.marks.numbers if event.marks is not None else ():
+                    lists.setdefault(signature, {}).setdefault(event.source, {})[number] = cached
 
-    def _unlist(self, cached: Cached) -> None:
+    def _unlist(self, event: Event) -> None:
         """Two events under one number are somebody's lie; the later one is found."""
-        event = cached.event
         for signature, number in event.marks.numbers if event.marks is not None else ():
             sources = self._numbers.get(signature, {})
             numbers = sources.get(event.source, {})
-            if numbers.get(number) is cached:
+            if number in numbers and numbers[number].event is event:
                 del numbers[number]
                 if not numbers:
                     del sources[event.source]

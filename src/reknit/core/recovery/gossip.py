@@ -10,12 +10,14 @@ that pattern is wanted in the direction from which the question has come.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from reknit.core.io import Missed, SendDirect
 from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.asks import Asks
 from reknit.core.recovery.cache import Cached, EventCache
 from reknit.core.recovery.figures import Figures
 from reknit.core.recovery.lost import Loss, LostBuffer, Triple
@@ -24,17 +26,20 @@ from reknit.core.recovery.ranges import count, numbers_of, to_ranges
 from reknit.core.recovery.rounds import Rounds
 from reknit.core.recovery.streams import Gap, Streams
 from reknit.core.routing.signatures import Signatures
-from reknit.core.routing.table import Table
+from reknit.core.routing.table import GROUPS, Table
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.messages import Asker, Direct, Gossip, Range, Repair
 
-__all__ = ["Digest", "Talk"]
+__all__ = ["Digest", "Runs", "Talk"]
 
 Digest = list[tuple[str, list[Range]]]
 """By source: numbers."""
+
+Runs = list[tuple[int, list[Range]]]
+"""By the signature of a pattern: numbers of one source."""
 
 
 class Talk:
@@ -65,6 +70,7 @@ class Talk:
         self.streams = Streams(options.streams_max, options.gap_max, options.first_max)
         waits = (options.again_s, options.again_growth, options.again_s_max)
         self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits)
+        self.asks = Asks(options.again_s, options.again_s_max, options.hold_s_max, options.price)
         self.routes: dict[str, tuple[tuple[str, ...], str]] = {}  # by source: the way back, and its address
 
     # --- saying
@@ -98,11 +104,14 @@ class Talk:
 
     # --- asking
 
-    def missing(self, signature: int, numbers_max: int) -> Digest:
-        """What is to be asked for now of a pattern; it is being asked for from now on."""
+    def missing(self, signature: int, numbers_max: int, which: Callable[[Triple], bool] | None = None) -> Digest:
+        """What is to be asked for now of a pattern; it is being asked for from now on. ``which``: only such events."""
         found: Digest = []
         for source, numbers in list(self.lost.of_pattern(signature, self.turn.now)):
-            chosen = sorted(numbers)[-numbers_max:]
+            some = [each for each in numbers if which((source, signature, each))] if which is not None else numbers
+            chosen = sorted(some)[-numbers_max:]
+            if not chosen:
+                continue
             numbers_max -= len(chosen)
             found.append((source, to_ranges(chosen)))
             self.ask(source, signature, chosen)
@@ -167,7 +176,7 @@ class Talk:
 
     def _tell(self, pattern: Pattern, source: str, first: int, last: int, state: str) -> None:
         """Those of our clients that it concerns."""
-        if clients := self.table.clients_for(pattern):
+        if clients := [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]:
             self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
 
     def ask(self, source: str, signature: int, numbers: Iterable[int]) -> None:
@@ -215,8 +224,24 @@ class Talk:
         self.figures.unheard_of += max(0, count(ranges) - max(0, numbers_max))
         return numbers_of(ranges, max(0, numbers_max))
 
-    def answer(self, to: Asker, found: list[Cached]) -> None:
-        """Send these events, within bounds; what does not fit will be asked for again."""
+    def refused(self, rest: list[tuple[int, float, list[Range]]]) -> tuple[Runs, Runs]:
+        """Of what was published here and asked for in vain: what is not kept any more, and what is too old."""
+        gone: Runs = []
+        old: Runs = []
+        for signature, _, ranges in rest:
+            kept: dict[bool, list[int]] = {True: [], False: []}
+            for number in numbers_of(ranges, self.options.digest_numbers_max):
+                kept[self.cache.find(self.source, signature, number, -math.inf) is not None].append(number)
+            for which, into in ((False, gone), (True, old)):
+                if kept[which]:
+                    into.append((signature, to_ranges(kept[which])))
+        return gone, old
+
+    def answer(self, to: Asker, found: list[Cached], gone: Runs | None = None, old: Runs | None = None) -> None:
+        """Send these events, within bounds; what does not fit will be asked for again.
+
+        ``gone``, ``old``: of what was published here, what will not be given; see ``Repair``.
+        """
         left = self.options.answer_bytes_max
         batch: list[Cached] = []
         size = 0
@@ -226,16 +251,16 @@ class Talk:
             if needs > min(left, DATAGRAM_BYTES_MAX):
                 continue
             if batch and size + needs > datagram:
-                self._repair(to, batch)
+                self._repair(to, batch, [], [])
                 batch, size = [], 0
             batch.append(cached)
             size += needs
             left -= needs
-        if batch:
-            self._repair(to, batch)
+        if batch or gone or old:
+            self._repair(to, batch, gone or [], old or [])
 
-    def _repair(self, to: Asker, batch: list[Cached]) -> None:
+    def _repair(self, to: Asker, batch: list[Cached], gone: Runs, old: Runs) -> None:
         ages = [max(0.0, self.turn.now - each.born) for each in batch]
-        self.send(to, Repair(self.turn.node, to.round, ages, [each.event for each in batch]))
+        self.send(to, Repair(self.turn.node, to.round, ages, [each.event for each in batch], gone, old))
         self.figures.repairs += 1
         self.figures.repaired += len(batch)

@@ -9,6 +9,7 @@ Owns: the entries and when each is to be asked for. Must not know: whom to ask, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 __all__ = ["Loss", "LostBuffer", "Triple"]
@@ -18,15 +19,20 @@ Triple = tuple[str, int, int]
 
 
 class Loss:
-    """``asked``: how often so far. ``due``: when it is to be asked for next."""
+    """``asked``: how often so far, ``last``: and when. ``due``: when it is to be asked for next.
 
-    __slots__ = ("asked", "due", "since", "suspected")
+    ``elsewhere``: its publisher has said that it will not give it.
+    """
 
-    def __init__(self, since: float, suspected: bool) -> None:
+    __slots__ = ("asked", "due", "elsewhere", "last", "since", "suspected")
+
+    def __init__(self, since: float, suspected: bool, due: float) -> None:
         self.since = since
         self.suspected = suspected
         self.asked = 0
-        self.due = since
+        self.last = -math.inf
+        self.due = due
+        self.elsewhere = False
 
 
 class LostBuffer:
@@ -37,6 +43,7 @@ class LostBuffer:
         self.wait_s = wait_s
         self.backoff = backoff
         self.wait_s_max = wait_s_max
+        self.hold_s = 0.0  # before an entry is asked for at all
         self.overflowed = 0
         self.entries: dict[Triple, Loss] = {}
         """The oldest first; asked after every event, whether there is any."""
@@ -58,7 +65,7 @@ class LostBuffer:
             if known is not None:
                 known.suspected = known.suspected and suspected
                 continue
-            loss = self.entries[triple] = Loss(now, suspected)
+            loss = self.entries[triple] = Loss(now, suspected, now + self.hold_s)
             self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
         gone = [each for each, _ in zip(self.entries.items(), range(len(self.entries) - self.losses_max), strict=False)]
         for triple, _ in gone:
@@ -118,6 +125,13 @@ class LostBuffer:
             if due := [number for number, loss in sources.get(source, {}).items() if loss.due <= now]:
                 yield signature, due
 
+    def ripe(self, source: str, now: float) -> Iterator[tuple[int, list[int]]]:
+        """As ``of_source``, with all others that no answer is expected for: their source is asked anyway."""
+        for signature, sources in self._numbers.items():
+            numbers = sources.get(source, {})
+            if ripe := [number for number, loss in numbers.items() if min(loss.due, loss.last + self.wait_s) <= now]:
+                yield signature, ripe
+
     def is_due(self, triple: Triple, now: float) -> bool:
         loss = self.entries.get(triple)
         return loss is not None and loss.due <= now
@@ -132,6 +146,7 @@ class LostBuffer:
         if loss is not None:
             wait = min(self.wait_s * self.backoff**loss.asked, self.wait_s_max)
             loss.due = now + wait
+            loss.last = now
             loss.asked += 1
 
     def rest(self, triple: Triple, now: float) -> None:

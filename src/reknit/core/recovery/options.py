@@ -10,7 +10,9 @@ from reknit.core.recovery.policies import PolicyName
 
 __all__ = ["RecoveryName", "RecoveryOptions"]
 
-RecoveryName: TypeAlias = Literal["none", "push", "subscriber-pull", "publisher-pull", "combined", "random-pull"]
+RecoveryName: TypeAlias = Literal[
+    "none", "push", "subscriber-pull", "publisher-pull", "combined", "random-pull", "auto"
+]
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
 Chance: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -62,6 +64,12 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     again_growth: Annotated[float, msgspec.Meta(ge=1)] = 1.3
     again_s_max: Seconds = 0.8
     """The wait before an event is asked for again: the first, how many times as long each next one is, the longest."""
+
+    hold_s_max: Annotated[float, msgspec.Meta(ge=0)] = 1.5
+    """``auto``: for how long what is missing may be gathered before it is asked for."""
+
+    price: Annotated[float, msgspec.Meta(gt=0)] = 1.8
+    """``auto``: messages that an event may cost that comes back; where they cost more, more are gathered."""
 
     last_resort_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     """An event that has been missing for so long is asked for everywhere, and again when it has been for twice as long.

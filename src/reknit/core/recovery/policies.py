@@ -28,6 +28,8 @@ class Policy(ABC, Generic[T]):
     """``own``, of an event: it was published here, or is wanted by a client here."""
 
     takes_strangers: ClassVar[bool] = True
+    batch_max: ClassVar[int] = 64
+    """Of events that came together, how many may leave together."""
 
     @abstractmethod
     def came(self, what: T, own: bool) -> None: ...
@@ -35,6 +37,10 @@ class Policy(ABC, Generic[T]):
     @abstractmethod
     def leave(self) -> T:
         """The one that has to go; it is forgotten here. There is one."""
+
+    @abstractmethod
+    def back(self, what: T, own: bool) -> None:
+        """The one that has just left may stay after all, as the next to go."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T]: ...
@@ -49,6 +55,9 @@ class _EnRoute(Policy[T]):
 
     def leave(self) -> T:
         return self._in_order.popleft()
+
+    def back(self, what: T, own: bool) -> None:
+        self._in_order.appendleft(what)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._in_order)
@@ -69,11 +78,16 @@ class _StrangersFirst(Policy[T]):
     def leave(self) -> T:
         return (self._strange or self._own).popleft()
 
+    def back(self, what: T, own: bool) -> None:
+        (self._own if own else self._strange).appendleft(what)
+
     def __iter__(self) -> Iterator[T]:
         return chain(self._own, self._strange)
 
 
 class _Probabilistic(Policy[T]):
+    batch_max: ClassVar[int] = 1
+
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._all: list[T] = []
@@ -85,6 +99,9 @@ class _Probabilistic(Policy[T]):
         place = self._rng.randrange(len(self._all))
         self._all[place], self._all[-1] = self._all[-1], self._all[place]
         return self._all.pop()
+
+    def back(self, what: T, own: bool) -> None:
+        self._all.append(what)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._all)

@@ -18,7 +18,7 @@ from reknit.core.recovery.ranges import to_ranges
 from reknit.core.recovery.strategy import Strategy
 from reknit.wire.messages import Asker, MissesOf, Range
 
-__all__ = ["PublisherPull", "receive_misses_of"]
+__all__ = ["PublisherPull", "ask_the_publisher", "receive_misses_of"]
 
 
 class PublisherPull(Strategy):
@@ -57,7 +57,7 @@ class PublisherPull(Strategy):
         if near:
             _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address))
         if far:
-            _ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address))
+            ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address))
 
     def _is_stubborn(self, triple: Triple) -> bool:
         after = self.talk.options.direct_after
@@ -70,13 +70,14 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
         return
     rest: list[tuple[int, float, list[Range]]] = []
     found = []
+    ours = message.source == talk.source
     for signature, age_s, ranges in message.lost[: talk.options.digest_numbers_max]:
         if not talk.is_entitled(signature, sender):
             continue
         some, missing = talk.take_out(signature, age_s, [(message.source, ranges)])
         found += some
         rest += [(signature, age_s, left) for _, left in missing]
-    talk.answer(message.asker, found)
+    talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
         _pass_on(talk, MissesOf(message.asker, message.source, rest, route, message.address))
@@ -90,10 +91,10 @@ def _pass_on(talk: Talk, message: MissesOf) -> None:
             talk.tell([name], ahead)
             return
     if message.address and message.route:
-        _ask_the_publisher(talk, message)
+        ask_the_publisher(talk, message)
 
 
-def _ask_the_publisher(talk: Talk, message: MissesOf) -> None:
+def ask_the_publisher(talk: Talk, message: MissesOf) -> None:
     to = Asker(message.route[-1], message.address, message.asker.round)
     talk.send(to, MissesOf(message.asker, message.source, message.lost, message.route[-1:], message.address))
     talk.figures.requests += 1

@@ -10,15 +10,20 @@ Owns: the way of a question. Must not know: how it came to be asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.lost import Triple
 from reknit.wire.messages import Manner, Misses
 
 __all__ = ["ask_for", "receive_misses"]
 
 
-def ask_for(talk: Talk, signature: int, manner: Manner, towards: list[str]) -> bool:
-    """Ask these neighbours for what is missing of a pattern. False if nothing is, for now."""
-    lost = talk.missing(signature, talk.options.digest_numbers_max) if towards else []
+def ask_for(
+    talk: Talk, signature: int, manner: Manner, towards: list[str], which: Callable[[Triple], bool] | None = None
+) -> bool:
+    """Ask these neighbours for what is missing of a pattern, if it is such. False if nothing is, for now."""
+    lost = talk.missing(signature, talk.options.digest_numbers_max, which) if towards else []
     if lost:
         talk.tell(towards, Misses(talk.begin(), manner, signature, talk.signatures.age_s(signature), lost, 0))
     return bool(lost)

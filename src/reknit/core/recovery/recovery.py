@@ -26,6 +26,7 @@ from reknit.core.recovery.policies import make_policy
 from reknit.core.recovery.publisher_pull import receive_misses_of
 from reknit.core.recovery.pull import ask_for, receive_misses
 from reknit.core.recovery.push import Push
+from reknit.core.recovery.ranges import numbers_of
 from reknit.core.recovery.silence import Silence
 from reknit.core.recovery.strategies import make_strategies
 from reknit.core.routing.signatures import Signatures
@@ -37,6 +38,10 @@ from reknit.wire.codec import ROUTE_BROKERS_MAX, BadFrame, decode_direct
 from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
 
 __all__ = ["Recovery", "make_recovery"]
+
+TOLD_EVERY = 64
+"""Where events only have to say where their own broker is reached, one of so many does: each costs those that read it.
+Whoever has missed it hears it with the next one, or with the heartbeat."""
 
 
 class Recovery:
@@ -66,46 +71,62 @@ class Recovery:
         self.silence = Silence(options.heartbeat_s, options.heartbeats)
         self.strategies = make_strategies(self.talk)
         self.records_routes = any(each.records_routes for each in self.strategies)
-        self._way = ((turn.node,), address) if self.records_routes else ((), "")  # of what begins its way here
+        self._names_publisher = any(each.names_publisher for each in self.strategies)
+        begins = self.records_routes or self._names_publisher
+        self._way = ((turn.node,), address) if begins else ((), "")  # of what begins its way here
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
+        self._spoke_at = -1.0
+        self._spoke_for: tuple[int, ...] = ()
+        # What every event asks for, found once.
+        self._keep, self._find_stream, self._lost_now = self.cache.put, self.talk.streams.find, self.lost.entries
         self._held: list[tuple[str, Silent, Custody]] = []
 
     # --- events that come by
 
     def note(self, event: Event, route: Route) -> None:
         """It goes on its way now, here as ``route`` says."""
+        now = self.turn.now
         if event.source == self.source:
             if event.marks is None and route.signatures:
-                self._number(event, route.signatures[:NUMBERS_MAX])
-                self.cache.put(event, True, self.turn.now)
+                self._number(event, route.signatures, now)
+                self._keep(event, True, now)
         elif event.marks is not None:
             self._look_at(event, event.marks)
-            self.cache.put(event, bool(route.matches), self.turn.now)
-        if self._round_at is None and (self._proactive or self.lost.entries):
+            self._keep(event, bool(route.matches), now)
+        if self._round_at is None and (self._proactive or self._lost_now):
             self._set_round()
 
-    def _number(self, event: Event, signatures: tuple[int, ...]) -> None:
-        event.marks = Marks(self.numbering.stamp(signatures), *self._way)
-        self.silence.spoke(signatures, self.turn.now)
+    def _number(self, event: Event, signatures: tuple[int, ...], now: float) -> None:
+        if len(signatures) > NUMBERS_MAX:
+            signatures = signatures[:NUMBERS_MAX]
+        numbers = self.numbering.stamp(signatures)
+        tells = self._way[0] and (self.records_routes or numbers[0][1] % TOLD_EVERY == 1)
+        event.marks = Marks(numbers, *self._way) if tells else Marks(numbers)
+        if now != self._spoke_at or signatures is not self._spoke_for:  # else it is as it was
+            self._spoke_at, self._spoke_for = now, signatures
+            self.silence.spoke(signatures, now)
 
     def _look_at(self, event: Event, marks: Marks) -> None:
         """What its numbers say, and by which way it has come."""
-        source, own, find, lost = event.source, self.own, self.talk.streams.find, self.lost.entries
+        source = event.source
         for signature, number in marks.numbers:
-            epoch = own.get(signature)
+            epoch = self.own.get(signature)
             if epoch is None:
                 continue
-            stream = find((source, signature))
+            stream = self._find_stream((source, signature))
             if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
                 stream.top = number
             else:
                 self.talk.arrived(source, signature, number, epoch)
-            if lost:
+            if self._lost_now:
                 self.talk.found((source, signature, number))
-        if marks.route and self.records_routes and len(marks.route) < ROUTE_BROKERS_MAX:
+        if not marks.route or len(marks.route) >= ROUTE_BROKERS_MAX:
+            return
+        if self.records_routes or self._names_publisher:
             self._remember_way(source, marks.route, marks.address)
+        if self.records_routes:
             event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)
 
     def _remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:
@@ -152,7 +173,27 @@ class Recovery:
         if not talk.rounds.is_ours(repair.round):
             talk.figures.unasked += 1
             return
-        for event, age_s in zip(repair.events, repair.ages_s, strict=True):
+        before = talk.figures.recovered
+        yield from self._events_of(repair)
+        self._gone(repair)
+        talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now)
+
+    def _gone(self, repair: Repair) -> None:
+        """What its publisher does not have any more others may have; what is too old was suspected in vain."""
+        source, numbers_max = self.talk.asks.source_of(repair.round), self.options.digest_numbers_max
+        for signature, ranges in repair.gone:
+            for number in numbers_of(ranges, numbers_max):
+                if (loss := self.lost.entries.get((source, signature, number))) is not None:
+                    loss.elsewhere = True
+        for signature, ranges in repair.old:
+            for number in numbers_of(ranges, numbers_max):
+                loss = self.lost.entries.get((source, signature, number))
+                if loss is not None and loss.suspected:
+                    self.lost.remove((source, signature, number))
+
+    def _events_of(self, repair: Repair) -> Iterator[tuple[Event, float]]:
+        talk = self.talk
+        for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
             marks = event.marks
             if marks is None or event.source == self.source or not self._is_missed(event.source, marks):
                 talk.figures.unasked += not self.history.knows(event.source, event.seq)
@@ -193,9 +234,9 @@ class Recovery:
             if signature in self.own:
                 self.talk.announced(message.source, signature, number)
         way, address = message.route, message.address
-        if way and self.records_routes and len(way) < ROUTE_BROKERS_MAX:
+        if way and (self.records_routes or self._names_publisher) and len(way) < ROUTE_BROKERS_MAX:
             self._remember_way(message.source, way, address)
-            way = (*way, self.turn.node)
+            way = (*way, self.turn.node) if self.records_routes else way
         if message.hops < self.options.hops_max:
             self._say_silence(Silent(message.source, message.numbers, message.hops + 1, way, address), peer, custody)
 
@@ -230,7 +271,7 @@ class Recovery:
         """The next round, unless there is no reason for one. Rounds of different brokers do not fall together."""
         if self.lost or any(each.is_wanted() for each in self.strategies):
             part = self.rng.random() if part is None else part
-            self._round_at = self.turn.now + part * self.options.gossip_s
+            self._round_at = self.turn.now + part * min(each.interval_s() for each in self.strategies)
 
     def _begin_rounds(self) -> None:
         for signature in [each for each in self.lost.signatures(self.turn.now) if each not in self.own]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reknit.core.recovery.auto import Auto
 from reknit.core.recovery.combined import Combined
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.options import RecoveryName
@@ -16,7 +17,7 @@ from reknit.core.recovery.subscriber_pull import SubscriberPull
 __all__ = ["STRATEGIES", "make_strategies"]
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    each.name: each for each in (Push, SubscriberPull, PublisherPull, Combined, RandomPull)
+    each.name: each for each in (Push, SubscriberPull, PublisherPull, Combined, RandomPull, Auto)
 }
 """All but ``none``, which does nothing."""
 

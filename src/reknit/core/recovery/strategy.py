@@ -18,6 +18,8 @@ class Strategy(ABC):
     name: ClassVar[str]
     records_routes: ClassVar[bool] = False
     """Whether events have to say by which brokers they have come."""
+    names_publisher: ClassVar[bool] = False
+    """Whether they have to say where their own broker is reached."""
 
     def __init__(self, talk: Talk, concerns: Callable[[int], bool]) -> None:
         """``concerns``: whether this algorithm is the one for the pattern with this signature."""
@@ -30,6 +32,10 @@ class Strategy(ABC):
 
     @abstractmethod
     def begin_round(self) -> None: ...
+
+    def interval_s(self) -> float:
+        """From one round to the next."""
+        return self.talk.options.gossip_s
 
     def _draw(self, signatures: list[int]) -> list[int]:
         """The patterns that this round is about."""

@@ -240,7 +240,7 @@ class Shares:
             return
         of = sharing.of if sharing.alone else event.id
         errand = Sharing((_share(group, broker),), tried, of)
-        self.errands.append((msgspec.structs.replace(event, sharing=errand, source="", seq=0), custody))
+        self.errands.append((msgspec.structs.replace(event, sharing=errand, source="", seq=0, marks=None), custody))
 
     # --- events for which there is no member
 

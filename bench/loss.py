@@ -1,0 +1,231 @@
+"""Broker processes whose links lose datagrams, and recovery that chooses by itself: what arrives within five seconds?
+
+Owns: the network, the load, and the rows. Must not know: how events come back.
+
+Each broker is a process of its own, and before each stands a proxy that loses a share of all datagrams, in both
+directions: of links, and of what goes past the tree. At each broker one client wants some topics and publishes to all.
+Loss begins when everybody's wishes are known everywhere. Whatever comes is noted with its delay; the messages are what
+the brokers tell their operators.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bench.rows import Row
+from reknit.client import Client, Subscription, connect
+from reknit.core.overlay.shapes import Edge, names, shape_edges
+from reknit.live.address import Address, free_ports
+from reknit.live.faults import FaultProxy, Harm, fault_proxy
+
+__all__ = ["run"]
+
+HOST = "127.0.0.1"
+TARGETS = {0.05: 0.9999, 0.1: 0.999, 0.2: 0.999, 0.3: 0.99}
+"""By the share that is lost: what has to arrive in time."""
+IN_TIME_S = 5.0
+MESSAGES_MAX = 2.0
+READY_S_MAX = 120.0
+PAYLOAD = struct.Struct("!HId")
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    brokers: int
+    losses: tuple[float, ...]
+    events_per_s: float
+    """Of each broker."""
+    span_s: float
+    topics: int = 12
+    topics_per_client: int = 2
+
+
+WHOLE = _Size(30, tuple(TARGETS), 5.0, 20.0)
+QUICK = _Size(4, (0.1,), 10.0, 3.0, topics=3)
+
+
+@dataclass(slots=True)
+class _Heard:
+    owed: int = 0
+    in_time: int = 0
+    late: int = 0
+    twice: int = 0
+    known: dict[tuple[str, int, int], None] = field(default_factory=dict)
+
+    def note(self, client: str, payload: bytes) -> None:
+        publisher, number, at = PAYLOAD.unpack(payload)
+        if (client, publisher, number) in self.known:
+            self.twice += 1
+            return
+        self.known[client, publisher, number] = None
+        if time.monotonic() - at <= IN_TIME_S:
+            self.in_time += 1
+        else:
+            self.late += 1
+
+
+def run(quick: bool = False) -> list[Row]:
+    size = QUICK if quick else WHOLE
+    rows = []
+    for loss in size.losses:
+        with tempfile.TemporaryDirectory(prefix="reknit-bench-") as name:
+            rows += asyncio.run(_under_loss(size, loss, Path(name)))
+    return rows
+
+
+async def _under_loss(size: _Size, loss: float, directory: Path) -> list[Row]:
+    heard, wants = _Heard(), _wishes(size)
+    async with _network(size, directory) as network, AsyncExitStack() as clients:
+        tasks = []
+        writers = []
+        for name, topics in wants.items():
+            client = await clients.enter_async_context(connect(HOST, network.mqtt[name]))
+            writers.append(client)
+            for topic in topics:
+                news = await clients.enter_async_context(client.subscribe(topic))
+                tasks.append(asyncio.create_task(_listen(name, news, heard)))
+        await network.until_known({topic for topics in wants.values() for topic in topics})
+        for proxy in network.proxies.values():
+            proxy.harm = Harm(loss=loss)
+        before = await network.figures()
+        await asyncio.gather(*(_speak(size, place, client, wants, heard) for place, client in enumerate(writers)))
+        await asyncio.sleep(IN_TIME_S + 1.0)
+        after = await network.figures()
+        for task in tasks:
+            task.cancel()
+    spent = {name: after[name] - before[name] for name in after}
+    return _rows(loss, heard, spent)
+
+
+def _rows(loss: float, heard: _Heard, spent: dict[str, int]) -> list[Row]:
+    share = heard.in_time / heard.owed
+    messages = (spent["gossip"] + spent["requests"] + spent["repairs"]) / max(spent["recovered"], 1)
+    lost = f"{100 * loss:g} % lost"
+    came = f"{heard.in_time} of {heard.owed} in time, {heard.late} later, {heard.twice} twice"
+    cost = f"{messages:.2f} for each of {spent['recovered']} that came back; {spent['heartbeats']} heartbeats"
+    return [
+        Row(f"loss: delivered within 5 s, {lost}", f"{100 * TARGETS[loss]:g} %", 1.0, share / TARGETS[loss], came),
+        Row(f"loss: nothing twice, {lost}", "once", 1.0, 0.0 if heard.twice else 1.0),
+        Row(f"loss: messages, {lost}", f"{MESSAGES_MAX:g}", 1.0, MESSAGES_MAX / messages if messages else 1.0, cost),
+    ]
+
+
+def _wishes(size: _Size) -> dict[str, list[str]]:
+    rng = random.Random(f"{size.brokers}")
+    topics = [f"t{number}" for number in range(size.topics)]
+    return {name: rng.sample(topics, size.topics_per_client) for name in names(size.brokers)}
+
+
+async def _speak(size: _Size, place: int, client: Client, wants: dict[str, list[str]], heard: _Heard) -> None:
+    """At times and to topics drawn by seed."""
+    rng = random.Random(f"{place}")
+    ends, number = time.monotonic() + size.span_s, 0
+    while time.monotonic() < ends:
+        await asyncio.sleep(rng.expovariate(size.events_per_s))
+        topic = f"t{rng.randrange(size.topics)}"
+        number += 1
+        heard.owed += sum(topic in topics for topics in wants.values())
+        await client.publish(topic, PAYLOAD.pack(place, number, time.monotonic()))
+
+
+async def _listen(name: str, news: Subscription, heard: _Heard) -> None:
+    async for event in news:
+        heard.note(name, event.payload)
+
+
+# --- the network
+
+
+class _Network:
+    def __init__(self, directory: Path, members: list[str], edges: list[Edge]) -> None:
+        ports = free_ports(HOST, 3 * len(members), random.Random())
+        self.members = members
+        self.edges = edges
+        self.directory = directory
+        self.mqtt = dict(zip(members, ports[0::3], strict=True))
+        self.listen = {name: Address(HOST, port) for name, port in zip(members, ports[1::3], strict=True)}
+        self.admin = dict(zip(members, ports[2::3], strict=True))
+        self.proxies: dict[str, FaultProxy] = {}
+        self.running: list[subprocess.Popen[bytes]] = []
+        self.http = httpx.AsyncClient(trust_env=False, timeout=30.0)
+
+    def start(self, name: str) -> None:
+        """Of two neighbours the later one dials, the proxy before the other one."""
+        around = [edge[1] if edge[0] == name else edge[0] for edge in self.edges if name in edge]
+        order = self.members.index
+        links = {each: str(self.proxies[each].address) if order(each) < order(name) else "" for each in around}
+        path = self.directory / f"{name}.toml"
+        path.write_text(
+            f'[broker]\nname = "{name}"\nmqtt = "{HOST}:{self.mqtt[name]}"\nlisten = "{self.listen[name]}"\n'
+            f'known_at = "{self.proxies[name].address}"\nadmin = "{HOST}:{self.admin[name]}"\n'
+            "[options]\nfounded = true\n[options.links]\nloose = true\nretransmit_s = 0.1\n"
+            '[options.recovery]\nalgorithm = "auto"\n[neighbours]\n'
+            + "".join(f'{other} = "{address}"\n' for other, address in links.items())
+        )
+        words = [sys.executable, "-m", "reknit", "broker", "--config", str(path)]
+        with (self.directory / f"{name}.err").open("ab") as err:
+            self.running.append(subprocess.Popen(words, stderr=err))
+
+    async def table(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = (await self.http.get(f"http://{HOST}:{self.admin[name]}/table")).json()
+        return found
+
+    async def until_ready(self) -> None:
+        for name in self.members:
+            await self._until(name, lambda table: bool(table["ready"]))
+
+    async def until_known(self, topics: set[str]) -> None:
+        for name in self.members:
+            await self._until(name, lambda table: topics <= {each["topic"] for each in table["entries"]})
+
+    async def _until(self, name: str, holds: Any) -> None:
+        ends = time.monotonic() + READY_S_MAX
+        while time.monotonic() < ends:
+            try:
+                if holds(await self.table(name)):
+                    return
+            except httpx.HTTPError:
+                pass  # its door is not open yet
+            await asyncio.sleep(0.1)
+        raise TimeoutError(f"{name} is not ready after {READY_S_MAX:g} s")
+
+    async def figures(self) -> dict[str, int]:
+        """Of all brokers together."""
+        names_ = ("gossip", "requests", "repairs", "recovered", "heartbeats")
+        tables = [(await self.table(name))["recovery"] for name in self.members]
+        return {name: sum(table[name] for table in tables) for name in names_}
+
+    async def stop(self) -> None:
+        await self.http.aclose()
+        for process in self.running:
+            process.terminate()
+        for process in self.running:
+            await asyncio.to_thread(process.wait, 30)
+
+
+@asynccontextmanager
+async def _network(size: _Size, directory: Path) -> AsyncIterator[_Network]:
+    members = names(size.brokers)
+    network = _Network(directory, members, shape_edges("random", members, random.Random("loss")))
+    async with AsyncExitStack() as stack:
+        for name in members:
+            proxy = fault_proxy(network.listen[name], Harm(), name)
+            network.proxies[name] = await stack.enter_async_context(proxy)
+        stack.push_async_callback(network.stop)
+        for name in members:
+            network.start(name)
+        await network.until_ready()
+        yield network

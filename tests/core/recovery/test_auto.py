@@ -1,0 +1,181 @@
+"""``auto``: the publisher's broker first, in one question for all that is missing; others where it cannot help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reknit.core.io import Deliver
+from reknit.wire.codec import encode
+from reknit.wire.messages import Events, Misses, MissesOf, Repair, Silent
+from tests.core.desk import event
+from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
+
+ADDRESS = "s:1"
+
+
+def _table(**more: Any) -> RoundTable:
+    return RoundTable(
+        "auto", n=(A, B), **{"again_s": 0.2, "again_s_max": 0.4, "hold_s_max": 0.0, "gossip_s": 0.1, **more}
+    )
+
+
+def _event(number: int, topic: str = "a", source: str = "s.1", **marks: Any) -> Any:
+    pattern, seq = (PA, number) if topic == "a" else (PB, 100 + number)
+    return numbered(topic, seq, (pattern, number), source=source, route=("s",), address=ADDRESS, **marks)
+
+
+def _asked(table: RoundTable) -> list[MissesOf]:
+    return [said for to, said in table.directs() if isinstance(said, MissesOf)]
+
+
+def _others_asked(table: RoundTable) -> list[Misses]:
+    return [each for far in (table.n, table.m) for each in table.gossip(far) if isinstance(each, Misses)]
+
+
+def test_events_say_where_their_own_broker_is_and_not_by_which_others_they_came() -> None:
+    table = _table()
+    table.publish(event("a"))
+    table.events(table.n, _event(1))
+    sent = [each.marks for say in table.m.heard() if isinstance(say, Events) for each in say.events]
+    assert [(marks.route, marks.address) for marks in sent if marks] == [(("b",), "b:1"), (("s",), ADDRESS)]
+
+
+def test_one_question_past_the_tree_names_all_that_is_missing_of_a_source() -> None:
+    table = _table()
+    table.client("ann", A, B)
+    for number in (1, 3, 5):
+        table.events(table.n, _event(number))
+    for number in (1, 4):
+        table.events(table.n, _event(number, "b"))
+    table.run(0.1)
+    (question,) = _asked(table)
+    assert (question.source, question.route, question.address) == ("s.1", ["s"], ADDRESS)
+    asked = {signature: ranges for signature, _, ranges in question.lost}
+    assert asked == {PA: [(2, 2), (4, 4)], PB: [(2, 3)]}
+    assert _others_asked(table) == []
+
+
+def test_what_comes_back_is_delivered_and_not_asked_for_again() -> None:
+    table = _table()
+    table.client("ann", A)
+    table.run(1.0)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(0.1)
+    (question,) = _asked(table)
+    table.direct(Repair("s", question.asker.round, [0.05], [_event(2)]))
+    table.run(5.0)
+    assert len(_asked(table)) == 1
+    assert [each.event.seq for each in table.all(Deliver)] == [1, 3, 2]
+    assert table.recovery.at_rest
+
+
+def test_a_question_without_an_answer_is_repeated_and_takes_along_what_is_new() -> None:
+    table = _table()
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(0.1)
+    table.events(table.n, _event(5))
+    table.run(0.3)
+    first, second = _asked(table)[:2]
+    assert [ranges for _, _, ranges in first.lost] == [[(2, 2)]]
+    assert {number for each in _asked(table)[1:] for _, _, ranges in each.lost for number in ranges} >= {(4, 4)}
+    assert second.asker.round != first.asker.round
+
+
+def test_what_is_missing_is_gathered_before_it_is_asked_for() -> None:
+    table = _table(hold_s_max=4.0)
+    table.client("ann", A)
+    table.events(table.n, _event(1))
+    table.events(table.n, _event(3))
+    table.run(0.5)
+    table.events(table.n, _event(5))
+    table.run(0.4)
+    assert _asked(table) == []
+    table.run(0.3)
+    assert [[ranges for _, _, ranges in each.lost] for each in _asked(table)] == [[[(2, 2), (4, 4)]]]
+
+
+def test_others_are_asked_for_what_the_publisher_does_not_have_any_more() -> None:
+    table = _table()
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(0.1)
+    (question,) = _asked(table)
+    table.direct(Repair("s", question.asker.round, [], [], gone=[(PA, [(2, 2)])]))
+    table.run(1.0)
+    assert len(_asked(table)) == 1
+    others = _others_asked(table)
+    assert others
+    assert {str(each.lost) for each in others} == {str([("s.1", [(2, 2)])])}
+
+
+def test_what_was_only_suspected_and_is_too_old_is_forgotten() -> None:
+    """First contact: whether the events before were meant for us, their publisher can tell."""
+    table = _table()
+    table.client("ann", A)
+    table.events(table.n, _event(9))
+    table.run(0.1)
+    (question,) = _asked(table)
+    assert [ranges for _, _, ranges in question.lost] == [[(1, 8)]]
+    table.direct(Repair("s", question.asker.round, [], [], old=[(PA, [(1, 8)])]))
+    table.run(5.0)
+    assert len(_asked(table)) == 1
+    assert _others_asked(table) == []
+
+
+def test_a_lie_about_age_makes_nobody_forget_what_is_known_to_be_missing() -> None:
+    table = _table()
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(0.1)
+    (question,) = _asked(table)
+    table.direct(Repair("s", question.asker.round, [], [], old=[(PA, [(1, 2**40)])]))
+    assert ("s.1", PA, 2) in table.recovery.lost
+
+
+def test_a_publisher_that_never_answers_is_not_all_there_is() -> None:
+    table = _table()
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(10.0)
+    assert len(_asked(table)) > 4
+    assert _others_asked(table)
+
+
+def test_a_heartbeat_brings_the_address_too() -> None:
+    table = _table()
+    table.client("ann", A)
+    table.n.say(Silent("s.1", [(PA, 3)], 1, ("s",), ADDRESS))
+    table.run(0.2)
+    assert [[ranges for _, _, ranges in each.lost] for each in _asked(table)][:1] == [[[(1, 3)]]]
+    passed = [each for each in table.gossip(table.m) if isinstance(each, Silent)]
+    assert [(each.route, each.address) for each in passed] == [(("s",), ADDRESS)]
+
+
+def test_what_it_will_not_give_it_says_in_few_bytes_however_much_is_asked_for() -> None:
+    table = _table(digest_numbers_max=50)
+    table.publish(*(event("a") for _ in range(10)))
+    for ranges in ([(1, 2**60)], [(each, each) for each in range(1000, 3000, 2)]):
+        before = len(table.directs())
+        question = MissesOf(table.asker(number=len(ranges)), "b.1", [(PA, 0.0, ranges)], ["b"], "b:1")
+        table.run(1.0)
+        table.direct(question)
+        ((_, answer),) = table.directs()[before:]
+        assert len(encode(answer)) < len(encode(question)) + 200
+    assert table.figures.unheard_of > 2**59
+
+
+def test_the_publishers_broker_says_what_it_will_not_give() -> None:
+    table = _table(cache_events_max=2)
+    table.publish(*(event("a") for _ in range(4)))
+    table.run(2.0)
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.0, [(1, 3)]), (PB, 1.0, [(9, 9)])], ["b"], "b:1"))
+    ((to, answer),) = table.directs()
+    assert to == "x"
+    assert isinstance(answer, Repair)
+    assert (answer.events, answer.gone, answer.old) == ([], [(PA, [(1, 2)]), (PB, [(9, 9)])], [(PA, [(3, 3)])])

@@ -80,6 +80,7 @@ __all__ = [
     "TEXT_CHARS_MAX",
     "VERSION",
     "BadFrame",
+    "check_event",
     "decode",
     "decode_event",
     "encode",
@@ -164,7 +165,7 @@ def encode_event(event: Event) -> bytes:
 def decode_event(data: bytes) -> Event:
     try:
         event = _event_decoder.decode(data)
-        _check_event(event)
+        check_event(event)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
     return event
@@ -175,7 +176,7 @@ def _check(message: Message) -> None:
     match message:
         case Events(events=events):
             for event in events:
-                _check_event(event)
+                check_event(event)
         case Sub(patterns=patterns) | Unsub(patterns=patterns):
             _check_patterns(patterns)
         case Known(origin=origin, added=added, removed=removed):
@@ -210,7 +211,7 @@ def _check(message: Message) -> None:
             if len(stamp) not in STAMP_LENGTHS:
                 raise BadFrame(f"a stamp of {len(stamp)} numbers")
             for event in events:
-                _check_event(event)
+                check_event(event)
         case _:
             _check_step(message)
 
@@ -305,7 +306,8 @@ def _check_moving(message: Moving) -> None:
         raise BadFrame(f"a part of {len(message.state)} bytes, over the {STATE_PART_BYTES_MAX} that are allowed")
 
 
-def _check_event(event: Event) -> None:
+def check_event(event: Event) -> None:
+    """Raise ``ValueError`` unless an event that came from elsewhere has an id, a topic, and values within bounds."""
     topic = event.topic
     if not 0 < event.seq <= INTEGER_MAX or not event.source:
         raise BadFrame(f"an event without an id on {topic!r}")

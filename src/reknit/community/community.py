@@ -34,12 +34,14 @@ class Community:
         self.topic = topic
         self.options = options
         self.turn = turn
-        self.parents = hierarchy.parents(topic)
+        self.above = hierarchy.ladder(topic)[1:]
         self.membership = membership_of(options.membership)(topic, options, turn, courier)
         self.search = Search((topic,), options.supers, turn)
-        self.supers = [SuperTable(topic, hierarchy.ladder(parent), options, turn) for parent in self.parents]
+        self.supers = [
+            SuperTable(topic, hierarchy.ladder(parent), options, turn) for parent in hierarchy.parents(topic)
+        ]
         self.seen: Seen[EventId] = Seen(options.seen_max)
-        self.joined_at = turn.now
+        self._reunion_at = self._next_reunion()
 
     # --- coming and going
 
@@ -56,6 +58,17 @@ class Community:
     def _look_for_members(self) -> None:
         if self.membership.searches and not len(self.membership.view):
             self.search.start()
+
+    def _next_reunion(self) -> float:
+        reunion_s = self.options.scamp.reunion_s if self.membership.searches else 0.0
+        return self.turn.now + self.turn.jitter(reunion_s) if reunion_s else inf
+
+    def probe(self) -> int | None:
+        """The number of an attempt to find members of another part, if it is time for one."""
+        if self._reunion_at > self.turn.now:
+            return None
+        self._reunion_at = self._next_reunion()
+        return self.search.probe() if len(self.membership.view) else None
 
     def searches(self) -> list[Search]:
         return [self.search, *(table.search for table in self.supers)]
@@ -77,6 +90,8 @@ class Community:
         if others and self.search.is_on():
             self.search.stop()
             self.membership.join(others)
+        elif others:
+            self.membership.meet(others)
 
     def members(self, count: int) -> tuple[str, ...]:
         """Some members for who asks: oneself, and whom one knows."""
@@ -146,6 +161,7 @@ class Community:
         return min(
             self.membership.deadline(),
             self.search.next_at,
+            self._reunion_at,
             min((table.deadline() for table in self.supers), default=inf),
         )
 

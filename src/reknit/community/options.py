@@ -26,6 +26,9 @@ class ScampOptions(msgspec.Struct, frozen=True):
     """Heartbeats that one count of the community takes."""
     walk_hops: int = 4
     """How far a newcomer's subscription wanders before somebody acts on it, so that contacts are chosen evenly."""
+    reunion_s: float = 60.0
+    """Every so often a member asks somebody who is not in its view for members: those of another part, if there are
+    parts that do not know of each other. 0: never."""
     view_max: int = 96
     """A view never grows beyond this; nor does the list of those who have us in theirs beyond twice as many."""
 

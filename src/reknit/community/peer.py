@@ -145,6 +145,7 @@ class Peer:
         community = self.communities.get(given.topic)
         if community is not None:
             self._subscriptions[given.topic] = subscription
+            self._saw_joined(given)
             community.join(given.contacts, given.supers)
             return
         if len(self.communities) >= self.options.communities_max:
@@ -156,8 +157,11 @@ class Peer:
         topic = given.topic
         community = Community(topic, self.hierarchy, self.options.of(topic), self.turn, self.courier)
         self.communities[topic] = community
-        self.turn.saw_table(Kind.SUBSCRIBED, topic)
+        self._saw_joined(given)
         community.join(given.contacts, given.supers)
+
+    def _saw_joined(self, given: Join) -> None:
+        self.turn.saw_table(Kind.SUBSCRIBED, given.topic, detail="" if given.deliver else "to publish only")
 
     def _leave(self, topic: str) -> None:
         community = self.communities.pop(topic, None)
@@ -209,8 +213,8 @@ class Peer:
                 self._take(above, event, hops, (*way, community.topic), forced=False)
 
     def _own(self, community: Community) -> tuple[Contact, ...]:
-        """The parents that this peer is a member of itself."""
-        return tuple((parent, self.me) for parent in community.parents if parent in self.communities)
+        """The communities above that this peer is a member of itself."""
+        return tuple((topic, self.me) for topic in community.above if topic in self.communities)
 
     def _take_gossip(self, sender: str, gossip: Gossip) -> None:
         event = gossip.event
@@ -313,14 +317,17 @@ class Peer:
 
     def _neighbours(self, *others_than: str) -> list[str]:
         """Some of all that are known, whatever for."""
+        peers = self._known(*others_than)
+        fan = self.options.topic.supers.search_fan
+        return peers if len(peers) <= fan else self.turn.rng.sample(peers, fan)
+
+    def _known(self, *others_than: str) -> list[str]:
         known: dict[str, None] = dict.fromkeys(self.contacts)
         for community in self.communities.values():
             known.update(dict.fromkeys(community.membership.view))
             for table in community.supers:
                 known.update(dict.fromkeys(table.entries))
-        peers = [peer for peer in known if peer not in others_than]
-        fan = self.options.topic.supers.search_fan
-        return peers if len(peers) <= fan else self.turn.rng.sample(peers, fan)
+        return [peer for peer in known if peer not in others_than]
 
     # --- time
 
@@ -337,7 +344,16 @@ class Peer:
             for search in community.searches():
                 if search.next_at <= now:
                     self._ask(community, *search.attempt())
+            if (attempt := community.probe()) is not None:
+                self._probe(community, attempt)
         self._publish_ready()
+
+    def _probe(self, community: Community, attempt: int) -> None:
+        """One of those who are known for other reasons than being in this community's view."""
+        others = self._known(*community.membership.view)
+        if others:
+            hops = self.options.topic.supers.search_hops
+            self.turn.send(self.turn.rng.choice(others), Request(self.me, attempt, (community.topic,), hops))
 
     def _ask(self, community: Community, attempt: int, topics: tuple[str, ...]) -> None:
         """Of many members some ask, as many as pass an event upward; the others will hear from those."""

@@ -59,6 +59,12 @@ class Search:
         self._attempts.append(number)
         return number, self.ladder[: min(self._scope, self._reach)]
 
+    def probe(self) -> int:
+        """An attempt out of turn: its number."""
+        number = self._turn.number()
+        self._attempts.append(number)
+        return number
+
     def asked(self, attempt: int, topic: str) -> bool:
         return attempt in self._attempts and topic in self.ladder
 

@@ -41,6 +41,7 @@ class SuperTable:
         self.parent = ladder[0]
         self.entries: dict[str, str] = {}  # by address: its community
         self.search = Search(ladder, options.supers, turn)
+        self._detail = f"above {topic} for {ladder[0]}"
         self._options = options
         self._turn = turn
         self._failed: dict[str, float] = {}  # until when
@@ -75,7 +76,7 @@ class SuperTable:
                 return
             self._drop(victim)
         self.entries[address] = topic
-        self._turn.saw_table(Kind.ROUTE_ADDED, topic, address, f"above {self.topic}")
+        self._turn.saw_table(Kind.ROUTE_ADDED, topic, address, self._detail)
         self.search.found(topic)
 
     def _victim(self, rung: int) -> str | None:
@@ -91,7 +92,7 @@ class SuperTable:
 
     def _drop(self, address: str) -> None:
         topic = self.entries.pop(address)
-        self._turn.saw_table(Kind.ROUTE_REMOVED, topic, address, f"above {self.topic}")
+        self._turn.saw_table(Kind.ROUTE_REMOVED, topic, address, self._detail)
 
     def fail(self, address: str) -> None:
         """It is dead, or no member any more."""

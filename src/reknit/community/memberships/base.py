@@ -51,6 +51,10 @@ class Membership(ABC):
         self.turn.count("unexpected")
         return []
 
+    def meet(self, peers: tuple[str, ...]) -> None:
+        """Members that were found though others are known: perhaps of a part that does not know of ours."""
+        self.turn.count("unexpected")
+
     def failed(self, to: str, word: Word) -> None:
         """``to`` has not confirmed a word of ours."""
         self.drop(to)

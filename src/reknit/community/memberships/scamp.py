@@ -15,6 +15,8 @@ What the original leaves open is settled so. A copy that nobody could keep withi
 can, so that in a community of a few, where all are in all views, it renews a lease. Words are confirmed
 (``courier``), so a member that has died is noticed by whoever sends it a copy, and the copy goes elsewhere.
 
+A place that is about to run out keeps nobody from giving the same peer a new one.
+
 Owns: view, in-view, leases, heartbeats. Must not know: events, or members above.
 """
 
@@ -97,6 +99,13 @@ class Scamp(Membership):
     def _left_s(self, until: float) -> float:
         return min(max(until - self.turn.now, _LEASE_S_MIN), LEASE_S_MAX)
 
+    def meet(self, peers: tuple[str, ...]) -> None:
+        """One place, until the next is met: where there are two parts, copies find their way over it, and mix them."""
+        strangers = [peer for peer in peers if peer != self.turn.me and peer not in self.view]
+        if strangers and not self.view.is_full():
+            self.add(strangers[0], self.turn.now + self.terms.reunion_s)
+            self.courier.send(strangers[0], Kept(self.topic, self.terms.reunion_s))
+
     # --- words
 
     def receive(self, sender: str, word: Word) -> list[Contact]:
@@ -145,6 +154,8 @@ class Scamp(Membership):
         if not renewal:
             return others + self.terms.copies
         wanted = (self.terms.copies + 1) * log(self.population())
+        if self.terms.reunion_s:
+            wanted -= 1.0  # a view has a place for one that was met, too
         return max(1, ceil(wanted - self.turn.rng.random()))  # on average as many as are wanted
 
     def _targets(self, others: list[str], copies: int) -> list[str]:
@@ -167,7 +178,12 @@ class Scamp(Membership):
             return False
         if nobody_else or not word.hops_left:
             return True
-        return word.subscriber not in self.view and self.turn.rng.random() * (1 + len(self.view)) < 1.0
+        return not self._has(word) and self.turn.rng.random() * (1 + len(self.view)) < 1.0
+
+    def _has(self, word: Forward) -> bool:
+        """Whether this very subscription has a place here; one that is about to run out is that of an earlier one."""
+        peer = word.subscriber
+        return peer in self.view and self.view.until(peer) - self.turn.now > word.lease_s / 2
 
     def _keep(self, peer: str, lease_s: float) -> None:
         until = self.turn.now + min(lease_s, LEASE_S_MAX)

@@ -109,6 +109,13 @@ def test_what_is_published_waits_until_somebody_is_known() -> None:
     assert [type(word) for to, word in words if to == "k"] == [Kept, Gossip]
 
 
+def test_who_has_been_alone_for_a_while_waits_no_more() -> None:
+    desk = Desk(PeerOptions(pending_s_max=5.0))
+    desk.give(Join("soccer"))
+    desk.now = 6.0
+    assert delivered(desk.give(Publish(Event("soccer")))) == ["soccer"]
+
+
 def test_bounds_of_its_own_are_said() -> None:
     desk = Desk(PeerOptions(communities_max=1, pending_max=1))
     desk.give(Join("soccer"))

@@ -41,6 +41,7 @@ class Community:
             SuperTable(topic, hierarchy.ladder(parent), options, turn) for parent in hierarchy.parents(topic)
         ]
         self.seen: Seen[EventId] = Seen(options.seen_max)
+        self.joined_at = turn.now
         self._reunion_at = self._next_reunion()
 
     # --- coming and going

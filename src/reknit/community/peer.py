@@ -178,7 +178,10 @@ class Peer:
             raise TooMany(f"{self.options.pending_max} events wait until {event.topic!r} is joined")
         self._seq += 1
         event.source, event.seq = self.source, self._seq
-        self._pending.append((self.turn.now + self.options.pending_s_max, event))
+        until = (
+            self.communities[event.topic].joined_at + self.options.pending_s_max
+        )  # then it is alone, for all it knows
+        self._pending.append((until, event))
         self._publish_ready()
 
     def _publish_ready(self) -> None:

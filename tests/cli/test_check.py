@@ -87,3 +87,10 @@ def test_bad_input_is_refused_before_the_run(
     said = reknit("check", *words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert line in said.err
+
+
+def test_peers_without_brokers_are_judged_too(reknit: Reknit) -> None:
+    said = reknit("check", "--focus", "communities", "--seed", "5")
+    assert said.out.splitlines()[0] == "seed 5"
+    assert "  peers: " in said.out
+    assert said.out.splitlines()[-1] == "1 schedule, 0 violations"

@@ -25,7 +25,7 @@ def test_the_list_and_its_json(reknit: Callable[..., Any]) -> None:
     assert "forwarding-vs-flooding" in said.out
     first = reknit("lab", "list", "--json").json[0]
     assert list(first) == ["id", "paper", "figure", "claim"]
-    assert first["id"] == "forwarding-vs-flooding"
+    assert first["id"] == "camcast-fig13"
 
 
 @pytest.mark.usefixtures("only_coins")

@@ -11,8 +11,9 @@ from reknit.cli._problem import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from reknit.sim.campaign import Report, SeedResult
-    from reknit.sim.schedule import Focus, Outcome
+    from reknit.sim.campaign import Report, SeedResult, Subject
+    from reknit.sim.gathering import GatheringOutcome
+    from reknit.sim.schedule import Outcome
 
 __all__ = ["check", "register"]
 
@@ -35,7 +36,9 @@ def check(
     seeds: Annotated[int | None, typer.Option(min=1, help="How many random schedules to run (default 200).")] = None,
     first: Annotated[int | None, typer.Option(min=0, help="The seed of the first one (default 0).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Run this one schedule, and show all that is wrong.")] = None,
-    focus: Annotated[str, typer.Option(help="all, changes, crashes, stores, groups, homes, or loss.")] = "all",
+    focus: Annotated[
+        str, typer.Option(help="all, changes, crashes, stores, groups, homes, loss, or communities.")
+    ] = "all",
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     trace: Annotated[str, typer.Option(metavar="DIR", help="With --seed: write the trace of the run here.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -52,7 +55,8 @@ def check(
     crashes; with --focus crashes they do that too. With --focus stores brokers have
     stores, crash often, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
-    links, and must be brought back as long as somebody has them.
+    links, and must be brought back as long as somebody has them. With --focus communities there are no brokers, but
+    peers that gossip in communities of topics.
 
     Example: reknit check --seeds 2000
     """
@@ -76,13 +80,13 @@ def check(
         raise typer.Exit(EXIT_VIOLATIONS)
 
 
-def _focus(name: str) -> Focus:
-    from reknit.sim.schedule import FOCI
+def _focus(name: str) -> Subject:
+    from reknit.sim.campaign import SUBJECTS
 
-    for focus in FOCI:
-        if focus == name:
-            return focus
-    raise BadInput(f"check: --focus {name}: it is one of {', '.join(FOCI)}")
+    for subject in SUBJECTS:
+        if subject == name:
+            return subject
+    raise BadInput(f"check: --focus {name}: it is one of {', '.join(SUBJECTS)}")
 
 
 def _with_progress(results: Iterator[SeedResult], total: int, report: Report) -> Iterator[SeedResult]:
@@ -104,7 +108,7 @@ def _with_progress(results: Iterator[SeedResult], total: int, report: Report) ->
             progress.update(task, advance=1, found=f"{report.violations} violations")
 
 
-def _print_report(report: Report, focus: Focus, as_json: bool) -> None:
+def _print_report(report: Report, focus: Subject, as_json: bool) -> None:
     if as_json:
         import json
 
@@ -145,7 +149,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _print_failure(result: SeedResult, focus: Focus) -> None:
+def _print_failure(result: SeedResult, focus: Subject) -> None:
     typer.echo(f"seed {result.seed}: {_count(result.violation_count, 'violation')}")
     for each in result.violations[:3]:
         typer.echo(f"  {each}")
@@ -153,12 +157,12 @@ def _print_failure(result: SeedResult, focus: Focus) -> None:
     typer.echo(f"  repeat it with: reknit check --seed {result.seed}{again}")
 
 
-def _check_one(seed: int, focus: Focus, trace: str, as_json: bool) -> None:
+def _check_one(seed: int, focus: Subject, trace: str, as_json: bool) -> None:
     from reknit.sim.schedule import run_seed
 
     if trace:
         _refuse_trace(trace)
-    outcome = run_seed(seed, focus)
+    outcome = _run_gathering(seed) if focus == "communities" else run_seed(seed, focus)
     if trace:
         from reknit.trace.store import write_trace
 
@@ -172,12 +176,39 @@ def _check_one(seed: int, focus: Focus, trace: str, as_json: bool) -> None:
         violations = [str(each) for each in outcome.violations]
         typer.echo(json.dumps({"plan": plan, "violations": violations, "faults": outcome.faults}, indent=2))
     else:
-        _print_plan(outcome)
+        _print_any_plan(outcome)
         for each in outcome.violations:
             typer.echo(f"  {each}")
         typer.echo(_verdict(1, len(outcome.violations)))
     if outcome.violations:
         raise typer.Exit(EXIT_VIOLATIONS)
+
+
+def _run_gathering(seed: int) -> GatheringOutcome:
+    from reknit.sim.gathering import run_gathering_seed
+
+    return run_gathering_seed(seed)
+
+
+def _print_any_plan(outcome: Outcome | GatheringOutcome) -> None:
+    from reknit.sim.schedule import Outcome
+
+    if isinstance(outcome, Outcome):
+        _print_plan(outcome)
+    else:
+        _print_gathering(outcome)
+
+
+def _print_gathering(outcome: GatheringOutcome) -> None:
+    plan, network, topic = outcome.plan, outcome.plan.network, outcome.plan.topic
+    happened = ", ".join(_count(count, name) for name, count in sorted(outcome.faults.items()))
+    typer.echo(f"seed {plan.seed}")
+    typer.echo(f"  peers: {plan.peers}, for {', '.join(plan.topics)}")
+    typer.echo(f"  network: {network.loss:.0%} lost, latency up to {network.latency_s_max:g} s")
+    typer.echo(f"  topics: c {topic.c:g}, g {topic.g:g}, a {topic.a:g}, z {topic.z}, by {topic.membership}")
+    typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:.1f} s")
+    typer.echo(f"  faults: {happened or 'none'}")
+    typer.echo(f"  {outcome.published} events published, {outcome.delivered} deliveries, {outcome.owed} of them owed")
 
 
 def _refuse_trace(directory: str) -> None:

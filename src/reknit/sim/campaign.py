@@ -12,12 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal, TypeAlias
 
 from reknit.sim.checkers.delivery import Tally
-from reknit.sim.schedule import Focus, run_seed
+from reknit.sim.gathering import run_gathering_seed
+from reknit.sim.schedule import FOCI, Focus, run_seed
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Report", "SeedResult", "run_campaign"]
+__all__ = ["SUBJECTS", "Report", "SeedResult", "Subject", "run_campaign"]
+
+Subject: TypeAlias = Focus | Literal["communities"]
+"""What a campaign is about: brokers, in one of the ways to look at them, or peers without any."""
+SUBJECTS: tuple[Subject, ...] = (*FOCI, "communities")
 
 VIOLATIONS_SHOWN_MAX = 20
 """Of one schedule; one fault often shows many times."""
@@ -60,7 +66,9 @@ class Report:
         self.coverage.update(result.coverage)
 
 
-def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
+def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
+    if focus == "communities":
+        return _check_gathering(seed)
     outcome = run_seed(seed, focus)
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
@@ -73,6 +81,16 @@ def check_seed(seed: int, focus: Focus = "all") -> SeedResult:
             coverage[f"recovery seen: {kind.value.replace('_', ' ')}"] += coverage[kind.value]
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def _check_gathering(seed: int) -> SeedResult:
+    outcome = run_gathering_seed(seed)
+    coverage = Counter(record.kind.value for record in outcome.records)
+    coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
+    coverage[f"topics: {' '.join(outcome.plan.topics)}"] += 1
+    shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
+    tally = Tally(published=outcome.published, delivered=outcome.delivered, owed=outcome.owed)
+    return SeedResult(seed, shown, len(outcome.violations), tally, len(outcome.records), dict(coverage))
 
 
 def _changes(records: Iterable[Record]) -> Counter[str]:
@@ -96,7 +114,7 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Focus = "all") -> Iterator[SeedResult]:
+def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Subject = "all") -> Iterator[SeedResult]:
     """The result of each seed, in the order of the seeds."""
     check = partial(check_seed, focus=focus)
     count = min(processes or os.cpu_count() or 1, len(seeds))

@@ -104,6 +104,7 @@ __all__ = [
     "TEXT_CHARS_MAX",
     "VERSION",
     "BadFrame",
+    "check_event",
     "decode",
     "decode_direct",
     "decode_event",
@@ -204,7 +205,7 @@ def encode_event(event: Event) -> bytes:
 def decode_event(data: bytes) -> Event:
     try:
         event = _event_decoder.decode(data)
-        _check_event(event)
+        check_event(event)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
     return event
@@ -215,7 +216,7 @@ def _check(message: Message) -> None:
     match message:
         case Events(events=events):
             for event in events:
-                _check_event(event)
+                check_event(event)
         case Sub(patterns=patterns) | Unsub(patterns=patterns):
             _check_patterns(patterns)
         case Known(origin=origin, added=added, removed=removed):
@@ -251,7 +252,7 @@ def _check(message: Message) -> None:
             if len(stamp) not in STAMP_LENGTHS:
                 raise BadFrame(f"a stamp of {len(stamp)} numbers")
             for event in events:
-                _check_event(event)
+                check_event(event)
         case _:
             _check_step(message)
 
@@ -353,10 +354,11 @@ def _check_repair(repair: Repair) -> None:
     if len(repair.ages_s) != len(repair.events) or not all(0 <= age < math.inf for age in repair.ages_s):
         raise BadFrame(f"{len(repair.ages_s)} ages of {len(repair.events)} events")
     for event in repair.events:
-        _check_event(event)
+        check_event(event)
 
 
-def _check_event(event: Event) -> None:
+def check_event(event: Event) -> None:
+    """Raise ``ValueError`` unless an event that came from elsewhere has an id, a topic, and values within bounds."""
     topic = event.topic
     if not 0 < event.seq <= INTEGER_MAX or not event.source:
         raise BadFrame(f"an event without an id on {topic!r}")

@@ -1,0 +1,79 @@
+"""How many members a community has, counted by all of them together.
+
+Each member draws a few numbers from the exponential distribution. Members tell each other the smallest of each that
+they know. The minimum over N members of such numbers is exponential with mean 1/N, so when all know the smallest
+ones, those sum up to about K/N, and ``(K - 1) / sum`` is an estimate of N without bias, with a relative error of ``1
+/ sqrt(K - 2)`` (extrema propagation). Smallest numbers can be told any number of times by any way, so loss and copies
+do no harm.
+
+The numbers of members that have gone would stay for ever, so counting begins anew in each *epoch*. Who hears of a
+later epoch goes over to it. While an epoch is young its count is too low; the larger of the last and the present one
+is used.
+
+Owns: the numbers, and what follows from them. Must not know: whom they are told.
+"""
+
+from __future__ import annotations
+
+from array import array
+from math import isfinite
+from random import Random
+
+from reknit.wire.peers import EPOCH_MAX, MINIMA
+
+__all__ = ["BEATS_MIN", "POPULATION_MAX", "Census"]
+
+BEATS_MIN = 4
+"""An epoch that was left earlier says nothing: its numbers have not gone round."""
+
+POPULATION_MAX = 1e9
+"""No count is believed to be higher, whoever says so."""
+
+
+class Census:
+    __slots__ = ("_beats", "_last", "_minima", "_rng", "epoch", "epoch_beats")
+
+    def __init__(self, rng: Random, epoch_beats: int) -> None:
+        self._rng = rng
+        self._beats = 0
+        self._last = 0.0
+        self.epoch = 0
+        self.epoch_beats = epoch_beats
+        self._minima = self._drawn()
+
+    def beat(self) -> None:
+        """A heartbeat's time has passed."""
+        self._beats += 1
+        if self._beats >= self.epoch_beats:
+            self._begin(self.epoch + 1)
+
+    def sketch(self) -> bytes:
+        return self._minima.tobytes()
+
+    def hear(self, epoch: int, sketch: bytes) -> bool:
+        """What another member knows; whether it can be true."""
+        told = array("f", sketch)
+        if len(told) != MINIMA or not all(each > 0.0 and isfinite(each) for each in told):
+            return False
+        if epoch > self.epoch:
+            self._begin(epoch)
+        if epoch == self.epoch:
+            self._minima = array("f", map(min, self._minima, told))
+        return True
+
+    def population(self) -> float:
+        """Of how many the community consists, oneself included, as far as is known."""
+        return min(POPULATION_MAX, max(1.0, self._last, self._estimate()))
+
+    def _estimate(self) -> float:
+        return (MINIMA - 1) / sum(self._minima)
+
+    def _begin(self, epoch: int) -> None:
+        if self._beats >= BEATS_MIN:
+            self._last = self._estimate()
+        self.epoch = min(epoch, EPOCH_MAX)
+        self._beats = 0
+        self._minima = self._drawn()
+
+    def _drawn(self) -> array[float]:
+        return array("f", (max(self._rng.expovariate(1.0), 1e-9) for _ in range(MINIMA)))

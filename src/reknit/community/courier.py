@@ -1,0 +1,93 @@
+"""Words that must not get lost, over datagrams that do.
+
+A word is sent under a number until the receiver confirms it, a few times at most; the receiver confirms each copy and
+acts on the first. Who has not confirmed the last copy either is taken for dead, and whoever sent the word learns which
+one that was. Events go without this: gossip repeats itself.
+
+Owns: what waits to be confirmed, and which numbers have come. Must not know: what a word says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from reknit.community.io import Send
+from reknit.community.options import CourierOptions
+from reknit.community.seen import Seen
+from reknit.community.turn import Turn
+from reknit.wire.peers import Ack, Sure, Word, encode_word
+
+__all__ = ["COME_MAX", "Courier", "Failure"]
+
+COME_MAX = 10_000
+"""Numbers that have come, over all senders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """``to`` has not confirmed ``word``."""
+
+    to: str
+    word: Word
+
+
+@dataclass(slots=True)
+class _Waiting:
+    to: str
+    word: Word
+    frame: bytes
+    tries_left: int
+    next_at: float
+
+
+class Courier:
+    __slots__ = ("_come", "_options", "_turn", "_waiting", "life")
+
+    def __init__(self, turn: Turn, options: CourierOptions, life: int) -> None:
+        """``life``: numbers of one life of a peer must not be those of another."""
+        self._turn = turn
+        self._options = options
+        self._waiting: dict[int, _Waiting] = {}
+        self._come: Seen[tuple[str, int]] = Seen(COME_MAX)
+        self.life = life
+
+    def send(self, to: str, word: Word) -> None:
+        number = (self.life << 32) + self._turn.number()
+        frame = encode_word(Sure(number, encode_word(word)))
+        self._turn.effects.append(Send(to, frame))
+        if len(self._waiting) >= self._options.waiting_max:
+            self._turn.count("courier_full")
+            return
+        next_at = self._turn.now + self._options.retry_s
+        self._waiting[number] = _Waiting(to, word, frame, self._options.tries - 1, next_at)
+
+    def take(self, sender: str, sure: Sure) -> bool:
+        """Confirm it; whether it has come for the first time."""
+        self._turn.send(sender, Ack(sure.number))
+        return self._come.is_first((sender, sure.number))
+
+    def confirmed(self, sender: str, ack: Ack) -> None:
+        waiting = self._waiting.get(ack.number)
+        if waiting is None or waiting.to != sender:
+            self._turn.count("unasked")  # or asked twice, and answered twice
+        else:
+            del self._waiting[ack.number]
+
+    def deadline(self) -> float:
+        return min((each.next_at for each in self._waiting.values()), default=inf)
+
+    def due(self) -> list[Failure]:
+        """Repeat what has not been confirmed; what has been repeated enough comes back."""
+        failed = []
+        for number, each in list(self._waiting.items()):
+            if each.next_at > self._turn.now:
+                continue
+            if each.tries_left:
+                each.tries_left -= 1
+                each.next_at = self._turn.now + self._options.retry_s
+                self._turn.effects.append(Send(each.to, each.frame))
+            else:
+                del self._waiting[number]
+                failed.append(Failure(each.to, each.word))
+        return failed

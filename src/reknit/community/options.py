@@ -1,0 +1,99 @@
+"""What can be set: for a peer, and for each of its topics.
+
+The letters of a topic's parameters are the paper's: a peer gossips to ``ln N + c`` others of its community; about
+``g`` of the community's members pass an event upward, each to about ``a`` of the ``z`` members of the parent that it
+knows; when fewer than ``tau`` of those are alive, it asks for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+__all__ = ["CourierOptions", "PeerOptions", "ScampOptions", "SuperOptions", "TopicOptions"]
+
+
+class ScampOptions(msgspec.Struct, frozen=True):
+    copies: int = 1
+    """SCAMP's own ``c``: extra copies of a subscription. Views have about ``(copies + 1) ln N`` members."""
+    lease_s: float = 120.0
+    """For how long others remember a member that says nothing more."""
+    heartbeat_s: float = 5.0
+    isolation_beats: int = 4
+    """After so many heartbeats that should have come and did not, a member takes itself for forgotten."""
+    epoch_beats: int = 8
+    """Heartbeats that one count of the community takes."""
+    walk_hops: int = 4
+    """How far a newcomer's subscription wanders before somebody acts on it, so that contacts are chosen evenly."""
+    reunion_s: float = 60.0
+    """Every so often a member asks somebody who is not in its view for members: those of another part, if there are
+    parts that do not know of each other. 0: never."""
+    view_max: int = 96
+    """A view never grows beyond this; nor does the list of those who have us in theirs beyond twice as many."""
+
+
+class CourierOptions(msgspec.Struct, frozen=True):
+    """For words that must not get lost."""
+
+    retry_s: float = 0.3
+    tries: int = 5
+    waiting_max: int = 1000
+    """Words that wait to be confirmed; one more is sent once, and not repeated."""
+
+
+class SuperOptions(msgspec.Struct, frozen=True):
+    check_s: float = 5.0
+    """Every so often a member checks the members of the parent that it knows, with probability ``p_sel``; 0: never."""
+    answer_s: float = 1.5
+    """Who has been asked three times and has not answered within this is taken for dead."""
+    failed_s: float = 60.0
+    """For how long who was taken for dead is not taken up again on somebody else's word."""
+    search_s: float = 1.0
+    """Between two attempts to find anybody, while the scope still grows; 0: nobody is searched for."""
+    search_s_max: float = 30.0
+    """The same later on, when levels that were empty may have been filled."""
+    search_hops: int = 3
+    """How far a search is passed on."""
+    search_fan: int = 3
+    """To how many each passes it on."""
+
+
+class TopicOptions(msgspec.Struct, frozen=True):
+    c: float = 5.0
+    g: float = 5.0
+    a: float = 1.0
+    z: int = 3
+    tau: int | None = None
+    """None: ``z - 1``."""
+    membership: str = "scamp"
+    publisher_forces_upward: bool = False
+    """Whether a publisher passes its own events upward for certain."""
+    population: int | None = None
+    """How many members the community has, where that is known; None for an estimate."""
+    seen_max: int = 10_000
+    """Ids of events that a member remembers, to take each once."""
+    scamp: ScampOptions = ScampOptions()
+    supers: SuperOptions = SuperOptions()
+
+    @property
+    def alive_min(self) -> int:
+        return self.z - 1 if self.tau is None else self.tau
+
+
+class PeerOptions(msgspec.Struct, frozen=True):
+    topic: TopicOptions = TopicOptions()
+    """What holds for every topic that ``topics`` does not name."""
+    topics: Mapping[str, TopicOptions] = {}
+    parents: Mapping[str, tuple[str, ...]] = {}
+    """By topic, its parents where they are others than the topic one level up; none for a root."""
+    communities_max: int = 64
+    contacts_max: int = 64
+    pending_max: int = 100
+    """Events that wait for their publisher to become a member."""
+    pending_s_max: float = 5.0
+    courier: CourierOptions = CourierOptions()
+    observe: bool = False
+
+    def of(self, topic: str) -> TopicOptions:
+        return self.topics.get(topic, self.topic)

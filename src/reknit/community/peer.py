@@ -1,0 +1,367 @@
+"""A peer: the door ``handle(input, now) -> effects``, and ``deadline()``.
+
+A peer is a member of some communities and knows nothing of others. Whatever comes for a community that it is not in
+is answered with a word that it is no member, and not looked at; an event there would be a parasite. What is no word
+at all, or an answer that nobody asked for, is counted and forgotten. No table grows beyond its bound, whatever comes.
+
+Owns: the communities of one peer, which part sees an input, delivery. Must not know: the shell, or how a membership
+works.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from math import inf
+
+from reknit.community.community import Community
+from reknit.community.courier import Courier
+from reknit.community.hierarchy import Hierarchy, came_rightly, filter_of
+from reknit.community.io import Deliver, Due, Effect, Input, Join, Leave, Meet, Observe, Publish, Received
+from reknit.community.options import PeerOptions
+from reknit.community.seen import Seen
+from reknit.community.super_table import SuperTable
+from reknit.community.turn import Turn
+from reknit.community.view import View
+from reknit.model.event import Event, EventId
+from reknit.model.pattern import Pattern
+from reknit.trace.records import Kind, Record
+from reknit.wire.codec import BadFrame
+from reknit.wire.peers import (
+    Ack,
+    Answer,
+    Contact,
+    Forward,
+    Gossip,
+    Heartbeat,
+    Kept,
+    More,
+    Ping,
+    Pong,
+    Remove,
+    Replace,
+    Request,
+    Some,
+    Subscribe,
+    Sure,
+    Word,
+    check_community,
+    decode_word,
+)
+
+__all__ = ["Peer", "TooMany"]
+
+ANSWERED_MAX = 4096
+"""Searches of others that are remembered, so that each is answered or passed on once."""
+
+DELIVERED_MAX = 20_000
+"""Ids of events that were delivered, to deliver each once, however many communities it comes through."""
+
+ANSWER_PEERS = 8
+
+
+class TooMany(ValueError):
+    """A bound of this peer's own is reached: communities, or events that wait."""
+
+
+class _Subscription:
+    __slots__ = ("deliver", "pattern")
+
+    def __init__(self, topic: str, selector: str, deliver: bool) -> None:
+        self.pattern = Pattern.parse(filter_of(topic), selector)
+        self.deliver = deliver
+
+    def wants(self, event: Event) -> bool:
+        """By the selector; that the event belongs here the community has seen to, by more than its topic's name."""
+        if not self.deliver:
+            return False
+        return not self.pattern.selector or Pattern("#", self.pattern.selector).matches(event)
+
+
+class Peer:
+    """``life``: larger in each life of one address, so that no id is ever used twice."""
+
+    def __init__(self, me: str, options: PeerOptions, rng: random.Random, life: int = 1, now: float = 0.0) -> None:
+        self.me = me
+        self.options = options
+        self.source = f"{me}.{life}"
+        self.turn = Turn(me, rng, options.observe)
+        self.turn.now = now
+        self.hierarchy = Hierarchy(options.parents)
+        self.communities: dict[str, Community] = {}
+        self.contacts = View(me, options.contacts_max)
+        self.courier = Courier(self.turn, options.courier, life)
+        self._subscriptions: dict[str, _Subscription] = {}
+        self._answered: Seen[tuple[str, int]] = Seen(ANSWERED_MAX)
+        self._delivered: Seen[EventId] = Seen(DELIVERED_MAX)
+        self._pending: deque[tuple[float, Event]] = deque()
+        self._seq = 0
+        self._deadline = inf
+        if options.observe:
+            self.turn.effects.append(Observe(Record(now, me, Kind.STARTED, detail=self.source)))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.turn.counters
+
+    def deadline(self) -> float | None:
+        return self._deadline if self._deadline < inf else None
+
+    def handle(self, given: Input, now: float) -> list[Effect]:
+        turn = self.turn
+        turn.now = now
+        match given:
+            case Received(sender=sender, frame=frame):
+                if self._receive(sender, frame):
+                    self._settle()
+            case Due():
+                self._due()
+            case Publish(event=event):
+                self._publish(event)
+            case Join():
+                self._join(given)
+            case Leave(topic=topic):
+                self._leave(topic)
+            case Meet(contacts=contacts):
+                for contact in contacts:
+                    self.contacts.add(contact)
+        if not isinstance(given, Received):
+            self._settle()
+        effects, turn.effects = turn.effects, []
+        return effects
+
+    def _settle(self) -> None:
+        """What may have changed when something else than an event has come."""
+        ends = [community.deadline() for community in self.communities.values()]
+        waiting = self._pending[0][0] if self._pending else inf
+        self._deadline = min(self.courier.deadline(), waiting, *ends) if ends else min(self.courier.deadline(), waiting)
+
+    # --- what its user wants
+
+    def _join(self, given: Join) -> None:
+        """Raise ``BadPattern`` or ``TooMany`` where this cannot be. Who is a member already gets another selector."""
+        check_community(given.topic)
+        subscription = _Subscription(given.topic, given.selector, given.deliver)
+        community = self.communities.get(given.topic)
+        if community is not None:
+            self._subscriptions[given.topic] = subscription
+            self._saw_joined(given)
+            community.join(given.contacts, given.supers)
+            return
+        if len(self.communities) >= self.options.communities_max:
+            raise TooMany(f"a peer is in {self.options.communities_max} communities at most")
+        self._subscriptions[given.topic] = subscription
+        self._enter(given)
+
+    def _enter(self, given: Join) -> None:
+        topic = given.topic
+        community = Community(topic, self.hierarchy, self.options.of(topic), self.turn, self.courier)
+        self.communities[topic] = community
+        self._saw_joined(given)
+        community.join(given.contacts, given.supers)
+
+    def _saw_joined(self, given: Join) -> None:
+        self.turn.saw_table(Kind.SUBSCRIBED, given.topic, detail="" if given.deliver else "to publish only")
+
+    def _leave(self, topic: str) -> None:
+        community = self.communities.pop(topic, None)
+        if community is not None:
+            del self._subscriptions[topic]
+            community.leave()
+            self.turn.saw_table(Kind.UNSUBSCRIBED, topic)
+
+    def _publish(self, event: Event) -> None:
+        check_community(event.topic)
+        if event.topic not in self.communities:
+            self._join(Join(event.topic, deliver=False))
+        if len(self._pending) >= self.options.pending_max:
+            raise TooMany(f"{self.options.pending_max} events wait until {event.topic!r} is joined")
+        self._seq += 1
+        event.source, event.seq = self.source, self._seq
+        until = (
+            self.communities[event.topic].joined_at + self.options.pending_s_max
+        )  # then it is alone, for all it knows
+        self._pending.append((until, event))
+        self._publish_ready()
+
+    def _publish_ready(self) -> None:
+        """In order: whatever is published waits for what was published before."""
+        while self._pending:
+            until, event = self._pending[0]
+            community = self.communities.get(event.topic)
+            if community is not None and not len(community.membership.view) and until > self.turn.now:
+                return
+            self._pending.popleft()
+            if community is None:
+                self.turn.saw(Kind.DROPPED, event, detail="left before it was published")
+                self.turn.count("dropped")
+            else:
+                self.turn.saw(Kind.PUBLISHED, event)
+                self._take(community, event, 0, (), community.options.publisher_forces_upward)
+
+    # --- events
+
+    def _take(self, community: Community, event: Event, hops: int, way: tuple[str, ...], forced: bool) -> None:
+        """For the first time in this community: deliver, pass on, and rise to those above that this peer is in."""
+        community.seen.is_first(event.id)
+        subscription = self._subscriptions[community.topic]
+        if subscription.wants(event) and self._delivered.is_first(event.id):
+            self.turn.effects.append(Deliver(community.topic, event, hops))
+            self.turn.saw(Kind.DELIVERED, event, detail=community.topic)
+        own = self._own(community)
+        community.disseminate(event, hops, way, forced, own)
+        for topic, _ in own:
+            above = self.communities[topic]
+            if event.id not in above.seen and topic not in way:
+                self._take(above, event, hops, (*way, community.topic), forced=False)
+
+    def _own(self, community: Community) -> tuple[Contact, ...]:
+        """The communities above that this peer is a member of itself."""
+        return tuple((topic, self.me) for topic in community.above if topic in self.communities)
+
+    def _take_gossip(self, sender: str, gossip: Gossip) -> None:
+        event = gossip.event
+        community = self.communities.get(gossip.community)
+        if community is None:
+            self.turn.count("strays")
+            self.turn.saw(Kind.DROPPED, event, sender, f"no member of {gossip.community}")
+            self.turn.send(sender, Remove(gossip.community))
+        elif event.id in community.seen:
+            self.turn.count("copies")
+        elif not came_rightly(gossip.community, gossip.way, event.topic):
+            self.turn.count("misled")
+            self.turn.saw(Kind.DROPPED, event, sender, f"no way to {gossip.community}")
+        else:
+            self._take(community, event, gossip.hops, gossip.way, forced=False)
+
+    # --- words
+
+    def _receive(self, sender: str, frame: bytes) -> bool:
+        """Whether it was something else than an event, so that deadlines may have changed."""
+        try:
+            word = decode_word(frame)
+            if isinstance(word, Gossip):
+                self._take_gossip(sender, word)
+                return False
+            if isinstance(word, Sure):
+                inner = decode_word(word.frame)
+                if self.courier.take(sender, word):
+                    self._dispatch(sender, inner)
+            else:
+                self._dispatch(sender, word)
+        except BadFrame:
+            self.turn.count("bad_frames")
+            return False
+        return True
+
+    def _dispatch(self, sender: str, word: Word) -> None:
+        match word:
+            case Ack():
+                self.courier.confirmed(sender, word)
+            case Request():
+                self._take_request(sender, word)
+            case Answer(attempt=attempt, topic=topic, peers=peers):
+                self._count_unasked([each.found(attempt, topic, peers) for each in self.communities.values()])
+            case Ping(number=number, topic=topic):
+                self.turn.send(sender, Pong(number, topic, topic in self.communities))
+            case Pong():
+                self._count_unasked([table.take_pong(sender, word) for table in self._tables()])
+            case Some():
+                self._count_unasked([table.take_some(sender, word) for table in self._tables()])
+            case More(number=number, topic=topic, count=count):
+                self._answer_more(sender, number, topic, count)
+            case Subscribe() | Forward() | Kept() | Replace() | Remove() | Heartbeat():
+                self._take_membership(sender, word)
+            case _:
+                self.turn.count("unexpected")
+        self._publish_ready()
+
+    def _take_membership(self, sender: str, word: Subscribe | Forward | Kept | Replace | Remove | Heartbeat) -> None:
+        community = self.communities.get(word.topic)
+        if isinstance(word, Remove):
+            for table in self._tables():
+                if table.entries.get(sender) == word.topic:
+                    table.fail(sender)
+        if community is not None:
+            community.receive(sender, word)
+        elif not isinstance(word, Remove):
+            self.turn.count("strays")
+            self.turn.send(sender, Remove(word.topic))
+
+    def _count_unasked(self, asked: list[bool]) -> None:
+        """By any of those who might have."""
+        if not any(asked):
+            self.turn.count("unasked")
+
+    def _tables(self) -> list[SuperTable]:
+        return [table for community in self.communities.values() for table in community.supers]
+
+    def _take_request(self, sender: str, request: Request) -> None:
+        """Answer it for the nearest community that this peer is in; or pass it on."""
+        if request.origin == self.me or not self._answered.is_first((request.origin, request.attempt)):
+            return
+        for topic in request.topics:
+            if topic in self.communities:
+                members = self.communities[topic].members(ANSWER_PEERS)
+                self.turn.send(request.origin, Answer(request.attempt, topic, members))
+                return
+        if request.hops_left:
+            onward = Request(request.origin, request.attempt, request.topics, request.hops_left - 1)
+            for peer in self._neighbours(sender, request.origin):
+                self.turn.send(peer, onward)
+        self.contacts.add(request.origin)
+
+    def _answer_more(self, sender: str, number: int, topic: str, count: int) -> None:
+        community = self.communities.get(topic)
+        if community is None:
+            self.turn.send(sender, Remove(topic))
+        else:
+            self.turn.send(sender, Some(number, topic, community.members(count + 1)))
+
+    def _neighbours(self, *others_than: str) -> list[str]:
+        """Some of all that are known, whatever for."""
+        peers = self._known(*others_than)
+        fan = self.options.topic.supers.search_fan
+        return peers if len(peers) <= fan else self.turn.rng.sample(peers, fan)
+
+    def _known(self, *others_than: str) -> list[str]:
+        known: dict[str, None] = dict.fromkeys(self.contacts)
+        for community in self.communities.values():
+            known.update(dict.fromkeys(community.membership.view))
+            for table in community.supers:
+                known.update(dict.fromkeys(table.entries))
+        return [peer for peer in known if peer not in others_than]
+
+    # --- time
+
+    def _due(self) -> None:
+        now = self.turn.now
+        for failure in self.courier.due():
+            self.contacts.drop(failure.to)
+            community = self.communities.get(getattr(failure.word, "topic", ""))
+            if community is not None:
+                community.failed(failure.to, failure.word)
+        for community in self.communities.values():
+            if community.deadline() <= now:
+                community.due(self._own(community))
+            for search in community.searches():
+                if search.next_at <= now:
+                    self._ask(community, *search.attempt())
+            if (attempt := community.probe()) is not None:
+                self._probe(community, attempt)
+        self._publish_ready()
+
+    def _probe(self, community: Community, attempt: int) -> None:
+        """One of those who are known for other reasons than being in this community's view."""
+        others = self._known(*community.membership.view)
+        if others:
+            hops = self.options.topic.supers.search_hops
+            self.turn.send(self.turn.rng.choice(others), Request(self.me, attempt, (community.topic,), hops))
+
+    def _ask(self, community: Community, attempt: int, topics: tuple[str, ...]) -> None:
+        """Of many members some ask, as many as pass an event upward; the others will hear from those."""
+        if self.turn.rng.random() >= community.p_sel(community.membership.population()):
+            return
+        hops = self.options.topic.supers.search_hops
+        for peer in self._neighbours():
+            self.turn.send(peer, Request(self.me, attempt, topics, hops))

@@ -1,0 +1,76 @@
+"""Looking for members of a community, or of the nearest one above it that has any (FIND_SUPER_CONTACT).
+
+A *ladder* is where to look, the nearest community first. The first attempt names the first rung only, each later one
+a rung more, up to the last: were all named at once, members of the topmost community would answer everybody. When
+somebody was found on a rung, that rung and those above it are not named again; those below are, for ever, but rarely:
+a level that is empty now may be filled later. With somebody on the first rung the search ends.
+
+Owns: which rungs are named when. Must not know: who is asked, or what becomes of those who are found.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import inf
+
+from reknit.community.options import SuperOptions
+from reknit.community.turn import Turn
+
+__all__ = ["ATTEMPTS_MAX", "Search"]
+
+ATTEMPTS_MAX = 8
+"""Attempts whose answers are still taken."""
+
+
+class Search:
+    __slots__ = ("_attempts", "_every_s", "_options", "_reach", "_scope", "_turn", "ladder", "next_at")
+
+    def __init__(self, ladder: tuple[str, ...], options: SuperOptions, turn: Turn) -> None:
+        self.ladder = ladder
+        self._options = options
+        self._turn = turn
+        self._attempts: deque[int] = deque(maxlen=ATTEMPTS_MAX)
+        self._reach = len(ladder)  # rungs from here on are not named
+        self._scope = 0
+        self._every_s = options.search_s
+        self.next_at = inf
+
+    def is_on(self) -> bool:
+        return self.next_at < inf
+
+    def start(self) -> None:
+        """From the first rung; nothing happens if it is under way."""
+        if not self.is_on() and self.ladder and self._options.search_s:
+            self._reach, self._scope = len(self.ladder), 0
+            self._every_s = self._options.search_s
+            self.next_at = self._turn.now
+
+    def stop(self) -> None:
+        self.next_at = inf
+
+    def attempt(self) -> tuple[int, tuple[str, ...]]:
+        """It is time: the number of this attempt, and which communities to ask for."""
+        if self._scope < self._reach:
+            self._scope += 1
+        else:
+            self._every_s = min(2 * self._every_s, self._options.search_s_max)
+        self.next_at = self._turn.now + self._turn.jitter(self._every_s)
+        number = self._turn.number()
+        self._attempts.append(number)
+        return number, self.ladder[: min(self._scope, self._reach)]
+
+    def probe(self) -> int:
+        """An attempt out of turn: its number."""
+        number = self._turn.number()
+        self._attempts.append(number)
+        return number
+
+    def asked(self, attempt: int, topic: str) -> bool:
+        return attempt in self._attempts and topic in self.ladder
+
+    def found(self, topic: str) -> None:
+        """Somebody of this community is known now, by whatever way."""
+        rung = self.ladder.index(topic)
+        self._reach = min(self._reach, rung)
+        if rung == 0:
+            self.stop()

@@ -1,0 +1,70 @@
+"""How many members there are, counted by all together."""
+
+from __future__ import annotations
+
+import random
+from array import array
+
+import pytest
+
+from reknit.community.census import BEATS_MIN, Census
+from reknit.wire.peers import MINIMA
+
+
+def counted(members: int, seed: int) -> float:
+    rng = random.Random(seed)
+    all_of_them = [Census(rng, 8) for _ in range(members)]
+    for each in all_of_them[1:]:
+        all_of_them[0].hear(0, each.sketch())
+    return all_of_them[0].population()
+
+
+@pytest.mark.parametrize("members", [1, 10, 200])
+def test_the_estimate_has_no_bias_and_the_error_that_theory_says(members: int) -> None:
+    """``1 / sqrt(K - 2)`` of N for one count; the mean of forty is within three standard errors."""
+    counts = [counted(members, seed) for seed in range(40)]
+    error = members / (MINIMA - 2) ** 0.5 / 40**0.5
+    assert abs(sum(counts) / 40 - max(members, 1)) < 3 * error + (0.2 if members == 1 else 0)
+
+
+def test_copies_change_nothing() -> None:
+    rng = random.Random(3)
+    one, other = Census(rng, 8), Census(rng, 8)
+    one.hear(0, other.sketch())
+    before = one.population()
+    for _ in range(5):
+        one.hear(0, other.sketch())
+    assert one.population() == before
+
+
+def test_who_has_gone_is_not_counted_in_the_epoch_after_the_next() -> None:
+    rng = random.Random(4)
+    one = Census(rng, BEATS_MIN)
+    for _ in range(100):
+        one.hear(0, Census(rng, 8).sketch())
+    assert one.population() > 50
+    for _ in range(BEATS_MIN):
+        one.beat()
+    assert one.population() > 50  # the last count is still the larger one
+    for _ in range(BEATS_MIN):
+        one.beat()
+    assert one.population() < 5
+
+
+def test_a_later_epoch_is_gone_over_to_and_an_earlier_one_is_not_heard() -> None:
+    rng = random.Random(5)
+    one, other = Census(rng, 8), Census(rng, 8)
+    other.hear(7, other.sketch())
+    one.hear(other.epoch, other.sketch())
+    assert one.epoch == 7
+    before = one.sketch()
+    one.hear(6, array("f", [1e-6] * MINIMA).tobytes())
+    assert one.sketch() == before
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_numbers_that_nobody_could_have_drawn_are_not_taken(value: float) -> None:
+    census = Census(random.Random(6), 8)
+    before = census.sketch()
+    assert not census.hear(1, array("f", [0.5] * (MINIMA - 1) + [value]).tobytes())
+    assert (census.sketch(), census.epoch) == (before, 0)

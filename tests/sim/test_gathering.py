@@ -1,0 +1,38 @@
+"""Schedules of peers: clean as they are, and each planted bug is found by the checker that is there for it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from reknit.sim.gathering import draw_gathering, run_gathering_seed
+from tests.sim.planted_in_peers import PLANTED
+
+SEEDS_MAX = 10
+
+
+def test_the_seed_decides_everything() -> None:
+    assert draw_gathering(4) == draw_gathering(4) != draw_gathering(5)
+    one, other = run_gathering_seed(1), run_gathering_seed(1)
+    assert one.records == other.records
+    assert one.owed > 0
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED))
+def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug, checker, near = PLANTED[name]
+    bug(monkeypatch)
+    for seed in range(near, near + SEEDS_MAX):
+        if checker in {each.checker for each in run_gathering_seed(seed).violations}:
+            monkeypatch.undo()
+            assert not run_gathering_seed(seed).violations, "it is no bug of ours that was found"
+            return
+    pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
+
+
+def test_without_a_bug_nothing_is_found() -> None:
+    start = random.Random(2027).randrange(10_000, 100_000)
+    for seed in range(start, start + 3):
+        violations = run_gathering_seed(seed).violations
+        assert not violations, f"reknit check --focus communities --seed {seed}: {violations[0]}"

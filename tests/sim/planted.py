@@ -587,7 +587,7 @@ def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
     patch.setattr(Shares, "_leave", leave)
 
 
-@near(5)
+@near(499)
 @among("groups")
 @plant
 def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:

@@ -279,7 +279,7 @@ def test_it_leaves_only_when_all_that_it_sent_is_settled_and_waits_for_a_neighbo
     assert desk.broker.sessions.progress()["state"] == "moving"
     far.ack()
     assert far.heard()[-1] == Leave()
-    desk.run(120.0)
+    desk.run(50.0)
     assert desk.all(Ended) == []
     far.redial(9)
     far.greet()

@@ -60,12 +60,12 @@ def test_brokers_with_stores_that_crash_lose_nothing() -> None:
 
 def test_what_links_lose_comes_back_as_long_as_somebody_has_it() -> None:
     recovered = lost = owed = 0
-    for seed in range(8):
+    for seed in range(6):
         outcome = run(draw(seed, "loss"))
         assert not outcome.violations, f"reknit check --seed {seed} --focus loss: {outcome.violations[0]}"
         recovered += sum(record.kind is Kind.RECOVERED for record in outcome.records)
         owed += outcome.tally.owed
         lost += outcome.tally.lost
-    assert owed > 1200
-    assert recovered > 200
+    assert owed > 2000
+    assert recovered > 400
     assert lost < owed / 100  # what crashed brokers had alone

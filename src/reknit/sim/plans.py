@@ -140,7 +140,7 @@ def _with_loss(plan: Plan) -> Plan:
         lost_s=0.0,
         drains=0,
         replaces_per_s=0.0,
-        recovery="auto" if rng.random() < 0.3 else fixed,
+        recovery="auto" if rng.random() < 1 / 6 else fixed,
         cache=cache,
     )
 

@@ -1,0 +1,246 @@
+"""A broker's place on the ring: Chord, with lists of successors, behind inputs and effects like everything here.
+
+Each broker has an id. It knows whom it has before it, some brokers behind it, and fingers: the owners of keys at one,
+two, four ... steps from its own id. Every round it asks its successor who is before that. If somebody has come
+between, that one is the successor from now on; in any case the successor is told who is before it. The successor's
+own list, one further, is one's own. This alone makes the ring right; fingers only make it quick, and are looked up in
+turn, by way of the ring.
+
+Whoever joins asks a contact for the owner of its own id, and has its successor by that. Whoever leaves tells the two
+beside it. Whoever dies is taken out where its silence is noticed: a successor by an unanswered question, all others
+when a connection to them cannot be made (``lost``). If nobody behind is left, it begins again at a contact. Now and
+then a contact, or anybody who is known, is asked for the owner of the next id: so parts of a ring that have lost each
+other become one again, as long as somebody in one knows somebody in the other.
+
+Owns: the neighbours on the ring and the way to a key. Must not know: topics, or how a broker is reached.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from reknit.core.ring.options import RingOptions
+from reknit.model.ring import BITS, distance, finger_keys, next_hop, within
+from reknit.wire.ring import Bye, Find, Found, Notify, Poll, SameId, Spot, State
+
+__all__ = ["Chord", "ChordMessage"]
+
+ChordMessage = Find | Found | Poll | State | Notify | Bye | SameId
+
+JOIN, AUDIT = -1, -2
+"""Purposes of a question that is for no finger."""
+
+
+class Chord:
+    def __init__(
+        self,
+        me: Spot,
+        send: Callable[[Spot, ChordMessage], None],
+        options: RingOptions,
+        rng: random.Random,
+        contacts: Sequence[Spot] = (),
+        bits: int = BITS,
+    ) -> None:
+        """``contacts``: brokers that may be on the ring already; with none, this is the first one."""
+        self.me, self.send, self.options, self.rng, self.bits = me, send, options, rng, bits
+        self.contacts = [spot for spot in contacts if spot[1] != me[1]]
+        self.before: Spot | None = None
+        self.behind: list[Spot] = []
+        self.fingers: dict[int, Spot] = {}  # by number; of those that are not the successor
+        self.refused = ""  # why this broker cannot be on the ring
+        self.changed = False  # ways may have changed since somebody looked
+        self.joined = not self.contacts
+        self._keys = finger_keys(me[0], bits)
+        self._next_finger = 0
+        self._asked: tuple[Spot, float] | None = None  # the successor that has not answered yet, and since when
+        self._round_at: float | None = None
+        self._audit_at = 0.0
+        self._left = False
+
+    # --- where keys lead
+
+    @property
+    def successor(self) -> Spot:
+        return self.behind[0] if self.behind else self.me
+
+    @property
+    def alone(self) -> bool:
+        return self.joined and not self.behind
+
+    def owns(self, key: int) -> bool:
+        if self.before is None:
+            return self.alone
+        return within(key, self.before[0], self.me[0], self.bits)
+
+    def way_to(self, key: int) -> Spot | None:
+        """The next broker on the way to the key's owner; None if that is this one, or nobody is known."""
+        return None if self.owns(key) or not self.behind else self._nearest(key)
+
+    def _nearest(self, key: int) -> Spot:
+        """Of the successor and the fingers alone: others behind are for the day when the successor dies.
+
+        So a way is what the ring's ids say, and a plan that knows no more than these comes to the same one.
+        """
+        known = {spot[0]: spot for spot in (self.successor, *self.fingers.values())}
+        return known[next_hop(self.me[0], self.successor[0], known, key, self.bits)]
+
+    def known(self) -> list[Spot]:
+        """All brokers that this one may want to reach."""
+        spots = [*self.behind, *self.fingers.values(), *([self.before] if self.before else [])]
+        return list({spot[1]: spot for spot in spots}.values())
+
+    # --- times
+
+    def deadline(self) -> float | None:
+        return None if self._left or self.refused else self._round_at or 0.0
+
+    def due(self, now: float) -> None:
+        if self._left or self.refused or (self._round_at is not None and now < self._round_at):
+            return
+        self._round_at = now + self.options.stabilise_s
+        if self._asked is not None and now >= self._asked[1] + self.options.answer_s_max:
+            self.lost(self._asked[0])
+        if not self.behind and self.contacts:
+            self._ask(self.contacts, JOIN, self.me[0])
+        if self.behind:
+            if self._asked is None:
+                self._asked = (self.successor, now)
+            self.send(self.successor, Poll(self.me))
+            self._look_up_fingers()
+        if now >= self._audit_at and (others := [*self.contacts, *self.known()]):
+            self._audit_at = now + self.options.audit_s
+            self._ask(others, AUDIT, self.me[0] + 1)
+
+    def _ask(self, others: Sequence[Spot], purpose: int, key: int) -> None:
+        self.send(self.rng.choice(others), Find(key % (1 << self.bits), self.me, purpose))
+
+    def _look_up_fingers(self) -> None:
+        """In turn; those before the successor need no question, since it is all of them."""
+        first = distance(self.me[0], self.successor[0], self.bits).bit_length()
+        for number in [number for number in self.fingers if number < first]:
+            self._set_finger(number, None)
+        for _ in range(min(self.options.fingers_per_round, self.bits - first)):
+            self._next_finger = self._next_finger + 1 if first <= self._next_finger + 1 < self.bits else first
+            self._find(Find(self._keys[self._next_finger], self.me, self._next_finger))
+
+    # --- what others say
+
+    def received(self, message: ChordMessage) -> None:
+        if self._left or not (self.joined or isinstance(message, Found | SameId)):
+            return  # one that has not joined yet must not be taken for the broker that it may have been before
+        match message:
+            case Find():
+                self._find(message)
+            case Found(purpose=purpose, owner=owner):
+                self._found(purpose, owner)
+            case Poll(asker=asker):
+                self.send(asker, State(self.me, self.before, self.behind))
+            case State():
+                self._compare(message)
+            case Notify(sender=sender):
+                self._notified(sender)
+            case Bye():
+                self._bye(message)
+            case SameId(holder=holder):
+                self.refused = f"{holder[1]} has the ring id {self.me[0]} already"
+
+    def _find(self, message: Find) -> None:
+        if message.hops > self.options.hops_max:
+            return  # who asks will ask again
+        key, asker = message.key, message.asker
+        if message.purpose == JOIN and key == self.me[0] and asker[1] != self.me[1]:
+            self.send(asker, SameId(self.me))
+        elif self.alone or within(key, self.me[0], self.successor[0], self.bits):
+            owner = self.successor
+            if message.purpose == JOIN and owner[0] == key and owner[1] not in (asker[1], self.me[1]):
+                self.send(asker, SameId(owner))
+            else:
+                self._tell(asker, Found(key, message.purpose, owner))
+        else:
+            self.send(self._nearest(key), Find(key, asker, message.purpose, message.hops + 1))
+
+    def _tell(self, asker: Spot, found: Found) -> None:
+        if asker == self.me:
+            self._found(found.purpose, found.owner)
+        else:
+            self.send(asker, found)
+
+    def _found(self, purpose: int, owner: Spot) -> None:
+        if purpose >= 0:
+            self._set_finger(purpose, owner if owner != self.me and purpose < self.bits else None)
+        elif owner != self.me and (not self.behind or self._is_between(owner)):
+            self.joined = True
+            self._set_behind([owner, *self.behind])
+
+    def _is_between(self, spot: Spot) -> bool:
+        return spot != self.successor and within(spot[0], self.me[0], self.successor[0], self.bits) and spot != self.me
+
+    def _compare(self, state: State) -> None:
+        """The successor, or one that has come between, has said who is beside it."""
+        if state.of == self.successor:
+            self._asked = None
+        if state.of == self.successor or self._is_between(state.of):
+            self._set_behind([state.of, *(state.behind or self.behind)])  # one that knows nobody is no end
+        if state.before is not None and self._is_between(state.before):
+            self.send(state.before, Poll(self.me))  # it is the successor once it has answered: it may be dead
+        if self.behind:
+            self.send(self.successor, Notify(self.me))
+
+    def _notified(self, sender: Spot) -> None:
+        if sender[0] == self.me[0]:
+            if sender[1] != self.me[1]:
+                self.send(sender, SameId(self.me))
+        elif self.before is None or within(sender[0], self.before[0], self.me[0], self.bits):
+            if sender != self.before:
+                self.before, self.changed = sender, True
+            if self.alone:
+                self._set_behind([sender])
+
+    # --- who goes
+
+    def leave(self) -> None:
+        """Tell the two beside this one, and be silent."""
+        bye = Bye(self.me, self.before, self.behind)
+        for spot in {each[1]: each for each in (self.before, *self.behind[:1]) if each is not None}.values():
+            self.send(spot, bye)
+        self._left = True
+
+    def _bye(self, bye: Bye) -> None:
+        if bye.sender == self.before:
+            self.before, self.changed = (bye.before if bye.before != self.me else None), True
+        was_next = bye.sender == self.successor
+        self.lost(bye.sender)
+        if was_next:
+            self._set_behind([*(each for each in bye.behind if each != bye.sender), *self.behind])
+
+    def lost(self, spot: Spot) -> None:
+        """It is dead, or cannot be reached."""
+        if self._asked is not None and self._asked[0] == spot:
+            self._asked = None
+        if spot == self.before:
+            self.before, self.changed = None, True
+        for number in [number for number, finger in self.fingers.items() if finger == spot]:
+            del self.fingers[number]
+            self.changed = True
+        if spot in self.behind:
+            self._set_behind([each for each in self.behind if each != spot])
+
+    def _set_behind(self, spots: Sequence[Spot]) -> None:
+        """In their order, each once; the list ends where it has come round."""
+        found: list[Spot] = []
+        for spot in spots[: self.options.successors_max + 1]:
+            if spot[1] == self.me[1]:
+                break
+            if spot not in found:
+                found.append(spot)
+        if found[: self.options.successors_max] != self.behind:
+            self.behind, self.changed = found[: self.options.successors_max], True
+
+    def _set_finger(self, number: int, spot: Spot | None) -> None:
+        if self.fingers.get(number) != spot:
+            self.changed = True
+            if spot is None:
+                del self.fingers[number]
+            else:
+                self.fingers[number] = spot

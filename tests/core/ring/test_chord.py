@@ -1,0 +1,136 @@
+"""Chord: the ring is right when all is quiet, whoever has come, gone or died."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from reknit.core.ring.chord import Chord
+from reknit.core.ring.options import RingOptions
+from reknit.wire.ring import Find, Found, Poll, SameId, Spot
+from tests.core.ring.world import World
+
+QUIET_S = 40.0
+
+
+def grown(seed: int, count: int, bits: int = 64) -> World:
+    world = World(seed, bits=bits)
+    names = [f"b{number}" for number in range(count)]
+    world.start(names[0])
+    for number, name in enumerate(names[1:], 1):
+        world.start(name, world.rng.sample(names[:number], min(number, 3)))
+        world.run(world.rng.choice((0.0, 0.0, 0.3, 2.0)))
+    return world
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_brokers_that_join_form_the_ring_of_their_ids(seed: int) -> None:
+    world = grown(seed, random.Random(seed).randint(1, 14))
+    world.run(QUIET_S)
+    assert world.ring_faults() == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_ring_closes_around_those_that_leave_or_die(seed: int) -> None:
+    world = grown(seed, 12)
+    world.run(QUIET_S)
+    for _ in range(5):
+        name = world.rng.choice(sorted(world.lives))
+        (world.leave if world.rng.random() < 0.5 else world.crash)(name)
+        world.run(world.rng.choice((0.2, 3.0)))
+    world.run(QUIET_S)
+    assert world.ring_faults() == []
+
+
+def test_who_comes_back_under_its_old_id_is_taken_in_again() -> None:
+    world = grown(3, 6)
+    world.run(QUIET_S)
+    world.crash("b2")
+    world.run(0.5)
+    world.start("b2", ["b0", "b4"])
+    world.run(QUIET_S)
+    assert world.ring_faults() == []
+
+
+def test_two_rings_that_have_a_contact_in_common_become_one() -> None:
+    world = World(1)
+    for one, contacts in (("b0", []), ("b1", ["b0"]), ("b2", []), ("b3", ["b2"])):
+        world.start(one, contacts)
+    world.run(QUIET_S)
+    assert world.ring_faults() != []
+    world.start("b4", ["b0", "b2"])
+    world.run(2 * QUIET_S)
+    assert world.ring_faults() == []
+
+
+def test_two_brokers_with_one_id_the_second_is_refused_with_the_reason() -> None:
+    world = grown(2, 4)
+    world.run(QUIET_S)
+    world.ids["twin"] = world.spot("b2")[0]
+    twin = world.start("twin", ["b0"])
+    world.run(5.0)
+    assert twin.chord.refused == f"b2 has the ring id {world.spot('b2')[0]} already"
+    assert twin.deadline() is None or twin.chord.deadline() is None
+    del world.lives["twin"]
+    world.run(QUIET_S)
+    assert world.ring_faults() == []
+
+
+# --- one broker, word by word
+
+ME: Spot = (10, "me", "")
+SENT = list[tuple[str, object]]
+
+
+def alone(contacts: tuple[Spot, ...] = ()) -> tuple[Chord, SENT]:
+    sent: SENT = []
+    chord = Chord(
+        ME, lambda spot, message: sent.append((spot[1], message)), RingOptions(), random.Random(1), contacts, 6
+    )
+    return chord, sent
+
+
+def test_the_first_one_owns_every_key() -> None:
+    chord, _ = alone()
+    assert chord.alone
+    assert chord.owns(10)
+    assert chord.owns(63)
+    assert chord.way_to(5) is None
+
+
+def test_a_question_goes_to_the_farthest_known_before_the_key() -> None:
+    chord, sent = alone()
+    for spot in ((20, "b20", ""), (30, "b30", ""), (50, "b50", "")):
+        chord.received(Found(0, -1, spot)) if not chord.behind else chord.received(Found(0, spot[0] % 6, spot))
+    asker: Spot = (1, "b1", "")
+    chord.received(Find(49, asker, 3))
+    chord.received(Find(15, asker, 3))
+    assert sent == [("b30", Find(49, asker, 3, 1)), ("b1", Found(15, 3, (20, "b20", "")))]
+
+
+def test_a_question_that_has_gone_round_too_often_is_dropped() -> None:
+    chord, sent = alone()
+    chord.received(Found(0, -1, (20, "b20", "")))
+    chord.received(Find(49, (1, "b1", ""), 3, RingOptions().hops_max + 1))
+    assert sent == []
+
+
+def test_a_successor_that_does_not_answer_is_taken_for_dead() -> None:
+    chord, sent = alone(((20, "b20", ""),))
+    chord.received(Found(0, -1, (20, "b20", "")))
+    chord.due(0.0)
+    assert ("b20", Poll(ME)) in sent
+    chord.due(1.0)
+    assert chord.successor[1] == "b20"
+    chord.due(2.1)
+    assert chord.successor == ME
+
+
+def test_who_is_refused_is_silent() -> None:
+    chord, sent = alone(((20, "b20", ""),))
+    chord.received(SameId((10, "other", "")))
+    chord.due(5.0)
+    assert chord.refused == "other has the ring id 10 already"
+    assert chord.deadline() is None
+    assert sent == []

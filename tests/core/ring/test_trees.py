@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reknit.core.ring.trees import ROOT, Trees
+from reknit.model.ring import ring_id
+from reknit.wire.ring import Branch, Wanted
+
+TOPIC = "news"
+KEY = ring_id(TOPIC)
+
+
+@dataclass
+class Way:
+    """A ring that leads where it is told."""
+
+    owned: set[int] = field(default_factory=set)
+    hops: dict[int, int] = field(default_factory=dict)
+
+    def owns(self, key: int) -> bool:
+        return key in self.owned
+
+    def hop(self, key: int) -> int | None:
+        return self.hops.get(key)
+
+
+def trees(way: Way, me: int = 1) -> tuple[Trees, list[tuple[int, Wanted | Branch]]]:
+    sent: list[tuple[int, Wanted | Branch]] = []
+    return Trees(me, way, lambda hop, message: sent.append((hop, message)), hops_max=5), sent
+
+
+def test_a_wish_goes_on_to_the_root_and_the_root_grows_a_branch() -> None:
+    there, sent = trees(Way(hops={KEY: 7}))
+    there.want(TOPIC)
+    assert sent == [(7, Wanted(TOPIC, 1, True, 1))]
+    root, sent = trees(Way(owned={KEY}, hops={1: 4}), me=7)
+    root.received(3, Wanted(TOPIC, 1, True, 1))
+    assert sent == [(4, Branch(TOPIC, 1, True, 1))]
+    assert root.children(TOPIC) == [4]
+
+
+def test_a_branch_goes_with_the_last_member_behind_it() -> None:
+    root, sent = trees(Way(owned={KEY}, hops={11: 4, 12: 4}), me=7)
+    for member in (11, 12):
+        root.received(3, Wanted(TOPIC, member, True))
+    assert root.counts == {TOPIC: {4: 2}}
+    root.received(3, Wanted(TOPIC, 11, False))
+    assert root.children(TOPIC) == [4]
+    root.received(3, Wanted(TOPIC, 12, False))
+    assert root.children(TOPIC) == []
+    assert (root.entries, root.counts) == ({}, {})
+    assert [each for each in sent if each[1] == Branch(TOPIC, 12, False)] == [(4, Branch(TOPIC, 12, False))]
+
+
+def test_who_has_grown_an_entry_anew_is_the_only_one_that_can_cut_it() -> None:
+    here, _ = trees(Way(hops={11: 4}))
+    here.received(5, Branch(TOPIC, 11, True))
+    here.received(6, Branch(TOPIC, 11, True))
+    here.received(5, Branch(TOPIC, 11, False))
+    assert here.children(TOPIC) == [4]
+    here.received(6, Branch(TOPIC, 11, False))
+    assert here.children(TOPIC) == []
+
+
+def test_when_the_way_to_a_member_changes_its_branch_does_the_new_one_first() -> None:
+    way = Way(hops={11: 4})
+    here, sent = trees(way)
+    here.received(5, Branch(TOPIC, 11, True))
+    way.hops[11] = 8
+    sent.clear()
+    here.reroute()
+    assert sent == [(8, Branch(TOPIC, 11, True, 1)), (4, Branch(TOPIC, 11, False))]
+
+
+def test_a_root_that_is_none_any_more_passes_its_members_on() -> None:
+    way = Way(owned={KEY}, hops={11: 4, KEY: 9})
+    here, sent = trees(way)
+    here.received(5, Wanted(TOPIC, 11, True))
+    assert here.entries[TOPIC][11].parent == ROOT
+    way.owned.clear()
+    sent.clear()
+    here.reroute()
+    assert sent == [(4, Branch(TOPIC, 11, False)), (9, Wanted(TOPIC, 11, True, 1))]
+
+
+def test_a_branch_for_one_that_is_gone_ends_at_the_owner_of_its_id_which_speaks_for_it() -> None:
+    here, sent = trees(Way(owned={11}, hops={KEY: 9}))
+    here.received(5, Branch(TOPIC, 11, True))
+    assert sent == [(9, Wanted(TOPIC, 11, False, 1))]
+
+
+def test_what_the_tree_does_not_show_is_said_again() -> None:
+    here, sent = trees(Way(owned={1}, hops={KEY: 9}))
+    here.want(TOPIC)
+    assert here.refresh()
+    assert sent == [(9, Wanted(TOPIC, 1, True, 1))] * 2
+    here.received(5, Branch(TOPIC, 1, True))
+    assert not here.refresh()
+    here.lost(5)
+    assert here.refresh()
+    assert len(sent) == 3
+
+
+def test_a_wish_that_has_gone_round_too_often_is_dropped() -> None:
+    here, sent = trees(Way(hops={KEY: 9}))
+    here.received(3, Wanted(TOPIC, 11, True, 5))
+    assert sent == []
+
+
+def test_what_leads_through_one_that_has_forgotten_all_is_grown_again() -> None:
+    root, sent = trees(Way(owned={KEY}, hops={11: 4}), me=7)
+    root.received(3, Wanted(TOPIC, 11, True))
+    root.lost(4)
+    assert root.children(TOPIC) == []
+    sent.clear()
+    root.reroute()
+    assert sent == [(4, Branch(TOPIC, 11, True, 1))]
+    assert root.counts == {TOPIC: {4: 1}}
+
+
+def test_a_branch_that_leads_round_in_circles_ends() -> None:
+    here, sent = trees(Way(hops={11: 4}))
+    here.received(5, Branch(TOPIC, 11, True, 6))
+    assert sent == []

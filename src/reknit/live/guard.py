@@ -21,6 +21,7 @@ import msgspec
 
 from reknit.live.errors import ConfigError
 from reknit.live.explain import explain
+from reknit.live.log import Line
 from reknit.live.passwords import Passwords, read_passwords
 from reknit.mqtt.access import Access, BadRule, Rule
 
@@ -70,6 +71,18 @@ class Guard:
         access = Access(read_rules(Path(self._section.rules))) if self._section.rules else Access()
         token = read_token(Path(self._section.operator_token)) if self._section.operator_token else b""
         self._passwords, self.access, self._token = passwords, access, token
+
+    @property
+    def told(self) -> Line:
+        """That the files were read, and how much is in them."""
+        users = len(self._passwords) if self._passwords is not None else None
+        rules = self.access.count
+        shown = [
+            f"{number} {what}" if number is not None else f"no file of {what}"
+            for number, what in ((users, "users"), (rules, "rules"))
+        ]
+        text = f"the files of passwords and rules were read again: {', '.join(shown)}"
+        return Line(text, "access.reloaded", users=users, rules=rules)
 
     @property
     def knows_passwords(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,3 +32,18 @@ def test_a_sound_store_and_a_damaged_one(reknit: Callable[..., Any], tmp_path: P
 def test_what_is_no_store_is_said_in_one_line(reknit: Callable[..., Any], tmp_path: Path) -> None:
     said = reknit("store", "check", str(tmp_path / "none"))
     assert (said.code, said.err) == (2, f"reknit: {tmp_path / 'none'}: there is no such file\n")
+    for data in (b"", b"something else\n" * 100):
+        other = tmp_path / "other"
+        other.write_bytes(data)
+        for words in ((), ("--salvage", str(tmp_path / "new"))):
+            said = reknit("store", "check", str(other), *words)
+            assert (said.code, said.out) == (2, "")
+            assert said.err == f"reknit: {other}: this is no store of a broker, or its very beginning is destroyed\n"
+        assert other.read_bytes() == data
+    with contextlib.closing(sqlite3.connect(tmp_path / "base")) as base:
+        base.execute("PRAGMA application_id = 77")
+        base.execute("CREATE TABLE entry (x)")
+        base.commit()
+    said = reknit("store", "check", str(tmp_path / "base"))
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "this is no store of a broker" in said.err

@@ -49,10 +49,10 @@ def test_a_taken_port_is_one_clear_line(reknit: Callable[..., Any], monkeypatch:
     ("words", "line"),
     [
         (["--shape", "ring"], "--shape ring: Invalid enum value 'ring'; allowed: line, random, star"),
-        (["--brokers", "0"], "--brokers 0: Expected `int` >= 1"),
+        (["--brokers", "0"], "--brokers 0: a whole number of at least 1 is wanted"),
         (["--routing", "best"], "--routing best: Invalid enum value 'best'; allowed: "),
         (["--mqtt-base-port", "65535"], "--mqtt-base-port 65535: 3 brokers would need ports up to 65537"),
-        (["none.toml"], "none.toml: No such file"),
+        (["none.toml"], "/none.toml: No such file"),
         (["listed.toml", "--brokers", "2"], "--brokers: the file lists its brokers under [[broker]]"),
         (["cycle.toml"], "cycle.toml: the links form a cycle: y - x - y"),
     ],

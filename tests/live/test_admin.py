@@ -66,6 +66,7 @@ def test_a_user_that_is_removed_is_turned_out_when_the_files_are_read_again(
     for user in ("ann", "ben"):
         set_password(passwords, user, "secret")
     access = AccessSection(anonymous="nobody", passwords=str(passwords))
+    lines: list[str] = []
 
     async def removed(at: dict[str, Any], http: httpx.AsyncClient) -> None:
         async with aiomqtt.Client(**at, username="ann") as ann:
@@ -76,16 +77,20 @@ def test_a_user_that_is_removed_is_turned_out_when_the_files_are_read_again(
                 pass
 
     async def run() -> None:
-        async with broker_running(plan(access=access)) as broker, door(broker) as http:
+        async with broker_running(plan(access=access), lines.append) as broker, door(broker) as http:
             at = {"hostname": broker.mqtt.host, "port": broker.mqtt.port, "password": "secret"}
             async with aiomqtt.Client(**at, username="ben") as ben:
                 with pytest.raises(aiomqtt.MqttError):
                     await removed(at, http)
                 assert not passwords.read_text().startswith("ann")
                 await ben.publish("t", b"x", qos=1)
+                assert [line for line in lines if "read again" in line] == [
+                    "the files of passwords and rules were read again: 1 users, no file of rules"
+                ]
                 passwords.write_text("nonsense\n")
                 assert (await http.post("/access")).status_code == 409
                 await ben.publish("t", b"x", qos=1)
+                assert sum("read again" in line for line in lines) == 1
 
     asyncio.run(run())
 

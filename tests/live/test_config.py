@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reknit.live.config import (
@@ -17,6 +18,7 @@ from reknit.live.config import (
     read_network_file,
 )
 from reknit.live.errors import ConfigError
+from reknit.live.paths import PATHS
 from reknit.mqtt.options import DoorOptions
 
 
@@ -58,7 +60,7 @@ def test_a_network_of_listed_brokers_with_every_section(file: Path) -> None:
     assert network_edges(network) == [("paris", "lyon")]
     assert (network.options.routing, network.options.links.heartbeat_s) == ("global-table", 0.5)
     assert door_options(network.mqtt) == DoorOptions(json_attributes=True, queue_messages_max=7)
-    assert (network.trace.directory, network.bounds.client_connections_max) == ("out", 5)
+    assert (network.trace.directory, network.bounds.client_connections_max) == (str(file.parent / "out"), 5)
 
 
 def test_a_broker(file: Path) -> None:
@@ -89,13 +91,13 @@ three = two + '[[broker]]\nname = "z"\n'
         ),
         ("[network]\nbrokrs = 2", "network: unknown key 'brokrs'; allowed: brokers, host, mqtt_base_port, seed, shape"),
         ('[network]\nshape = "ring"', "network.shape: .*'ring'; allowed: line, random, star"),
-        ("[network]\nbrokers = 0", "network.brokers: Expected `int` >= 1"),
+        ("[network]\nbrokers = 0", "network.brokers: a whole number of at least 1 is wanted"),
         ('[network]\nmqtt_base_port = "x"', "network.mqtt_base_port: Expected `int`, got `str`"),
         ('[options]\nrouting = "best"', "options.routing: .*'best'; allowed: .*flooding"),
         ("[options.links]\nheart = 1", "options.links: unknown key 'heart'; allowed: .*heartbeat_s"),
         ("[mqtt]\njson = true", "mqtt: unknown key 'json'; allowed: .*json_attributes"),
-        ("[mqtt]\nqueue_bytes_max = -1", "mqtt.queue_bytes_max: Expected `int` >= 0"),
-        ("[bounds]\nclient_stall_s_max = 0.0", "bounds.client_stall_s_max: Expected `float` > 0"),
+        ("[mqtt]\nqueue_bytes_max = -1", "mqtt.queue_bytes_max: a whole number of at least 0 is wanted"),
+        ("[bounds]\nclient_stall_s_max = 0.0", "bounds.client_stall_s_max: a number above 0"),
         (
             '[[broker]]\nname = "x"\nport = 1',
             r"broker\[0\]: unknown key 'port'; allowed: admin, listen, mqtt, mqtts, name",
@@ -115,8 +117,12 @@ three = two + '[[broker]]\nname = "z"\n'
         (two + '[[standby]]\na="x"\nb="y"', "standby links are of no use without options.repair.lost_s"),
         ("[options.repair]\nlost_s=-5.0", "options.repair.lost_s: -5.0 is negative, or no number"),
         ("[options.repair]\nlost_s=nan", "options.repair.lost_s: nan is negative, or no number"),
-        ("[options.overlay]\nlease_s=0.0", "options.overlay.lease_s: Expected `float` > 0.0"),
+        ("[options.overlay]\nlease_s=0.0", "options.overlay.lease_s: a number above 0.0 is wanted"),
         ("[network", "not TOML"),
+        (
+            "[network]\nbrokers = 2\n" + two,
+            r"there are both \[network\] and \[\[broker\]\]; .*: take one of the two out",
+        ),
     ],
 )
 def test_a_bad_network_file_is_one_line_that_names_file_key_and_what_is_allowed(
@@ -128,6 +134,32 @@ def test_a_bad_network_file_is_one_line_that_names_file_key_and_what_is_allowed(
     assert str(caught.value).startswith(f"{file}: ")
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_the_environment_cannot_put_a_shape_beside_listed_brokers_either(file: Path) -> None:
+    file.write_text(two)
+    with pytest.raises(ConfigError, match=r"there are both \[network\] and"):
+        read_network_file(file, {"REKNIT__NETWORK__SHAPE": "star"})
+
+
+def test_paths_count_from_the_file_and_those_of_the_environment_from_here(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a broker is started, its file names the same files."""
+    elsewhere = file.parent / "elsewhere"
+    elsewhere.mkdir()
+    text = "\n".join(
+        f"[{section}]\n" + "\n".join(f'{key} = "sub/{key}"' for key in keys) for section, keys in PATHS.items()
+    )
+    file.write_text(text)
+    monkeypatch.chdir(elsewhere)
+    found = msgspec.to_builtins(read_broker_file(Path("..") / file.name, {"REKNIT__STORE__PATH": "own.store"}))
+    for section, keys in PATHS.items():
+        for key in keys:
+            if section != "store":
+                assert Path(found[section][key]).resolve() == file.parent.resolve() / "sub" / key
+    assert found["store"]["path"] == str(elsewhere / "own.store")
+    assert read_broker_file(None).store.path == ""
 
 
 def test_a_file_that_cannot_be_read(file: Path) -> None:

@@ -88,8 +88,8 @@ def test_rules_are_read_and_read_again_and_bad_ones_change_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[[rule]]\nusr = 'ann'\n", "usr"),
-        ("[[rules]]\n", "rules"),
+        ("[[rule]]\nusr = 'ann'\n", r"rule\[0\]: unknown key 'usr'; allowed: client, publish, subscribe, user, where"),
+        ("[[rules]]\n", "top level: unknown key 'rules'; allowed: rule"),
         ("[[rule]]\npublish = 'a'\n", "array"),
         ("rule = [\n", "rules"),
         ("[[rule]]\nsubscribe = ['a']\nwhere = 'n >'\n", "user '\\*'"),

@@ -24,8 +24,9 @@ def test_a_scraper_reads_what_was_counted(plan: Callable[..., BrokerPlan], until
         ):
             await until(lambda: not b1.driver.waiting_for())
             async with connect(*b1.mqtt) as client:
-                for _ in range(3):
-                    await client.publish("t", b"x", qos=1)
+                for qos, count in ((0, 2), (1, 3), (2, 1)):
+                    for _ in range(count):
+                        await client.publish("t", b"x", qos=qos)
                 answer = await http.get(f"http://{b1.admin}/metrics")
             assert answer.headers["content-type"].startswith("text/plain")
             found = {
@@ -34,13 +35,15 @@ def test_a_scraper_reads_what_was_counted(plan: Callable[..., BrokerPlan], until
                 for sample in family.samples
             }
             broker = ("broker", "b1")
-            assert found["reknit_packets_received_total", broker, ("packet", "publish")] == 3
+            assert found["reknit_packets_received_total", broker, ("packet", "publish")] == 6
+            assert [found["reknit_publishes_received_total", broker, ("qos", qos)] for qos in "012"] == [2, 3, 1]
+            assert [found["reknit_publishes_sent_total", broker, ("qos", qos)] for qos in "012"] == [0, 0, 0]
             assert found["reknit_packets_sent_total", broker, ("packet", "puback")] == 3
             assert found["reknit_clients", broker] == 1
             assert found["reknit_link_up", broker, ("link", "b2")] == 1
             assert found["reknit_failures_total", broker] == 0
             names = {label for key in found for label, _ in key[1:]}
-            assert names <= {"broker", "link", "packet", "reason"}
+            assert names <= {"broker", "link", "packet", "qos", "reason"}
 
     asyncio.run(run())
 

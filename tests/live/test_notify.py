@@ -47,8 +47,10 @@ def test_a_broker_tells_and_reads_its_rules_again(tmp_path: Path, monkeypatch: p
             assert process.stderr is not None
             assert sock.recv(200).decode() == f"READY=1\nSTATUS=mqtt at 127.0.0.1:{mqtt}"
             process.send_signal(signal.SIGHUP)
-            events = [json.loads(process.stderr.readline())["event"] for _ in range(3)]
-            assert "access.reloaded" in events
+            lines = [json.loads(process.stderr.readline()) for _ in range(3)]
+            (told,) = [line for line in lines if line["event"] == "access.reloaded"]
+            assert (told["level"], told["users"], told["rules"]) == ("notice", None, 1)
+            assert told["message"].endswith(" were read again: no file of users, 1 rules")
             rules.write_text("[[rule]]\nsubscribe = 3\n")
             process.send_signal(signal.SIGHUP)
             bad = json.loads(process.stderr.readline())

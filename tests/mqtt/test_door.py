@@ -704,3 +704,20 @@ def test_a_reason_is_one_line_without_control_characters(selector: str) -> None:
     reason = text(answer.properties, PropertyId.REASON_STRING) or ""
     assert reason.startswith("bad selector at line ")
     assert reason.isprintable()
+
+
+def test_publishes_are_counted_by_qos_on_every_way() -> None:
+    """Plain and alone, plain in a run, with care, and refused; to plain receivers and to others."""
+    room = Room()
+    client, plain, other = room.join("c"), room.join("p"), room.join("o")
+    subscribe(client, "t", qos=2)
+    subscribe(plain, "t", qos=0)
+    other.say(Publish("t", b"first"))  # the topic is looked at
+    other.say(Publish("t", b"alone"))
+    other.say(Publish("t", b"in"), Publish("t", b"a run"), Publish("t", b"x", 1, 1), Publish("t", b"x", 2, 2))
+    other.say(Publish("$t", b"refused", 1, 3))
+    counters = room.door.counters
+    assert counters.published == [4, 2, 1]
+    assert sum(counters.published) == counters.received["Publish"]
+    assert counters.delivered == [4 + 6, 1, 1]
+    assert sum(counters.delivered) == counters.sent["Publish"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reknit.mqtt.news import News
-from reknit.mqtt.packets import V3_1_1, Connect, Disconnect, Pingreq
+from reknit.mqtt.packets import V3_1_1, Connect, Disconnect, Pingreq, Puback, Publish, Request, Subscribe
 from tests.mqtt.conversation import Room
 
 
@@ -43,3 +43,26 @@ def test_silence_is_a_reason_and_a_port_scan_is_no_news() -> None:
     room.client()
     room.perform(room.door.closed(1, room.now))
     assert taken(room) == []
+
+
+def test_a_full_queue_is_news_once_and_again_with_its_count_when_that_is_over() -> None:
+    """Not for each message; and a queue that has room for one only does not begin anew with each."""
+    room = Room(queue_messages_max=2, inflight_max=1)
+    client, other = room.join("c"), room.join("o")
+    client.say(Subscribe(1, (Request("t", 1),)))
+    taken(room)
+    for _ in range(5):  # one in flight, two wait, two are dropped
+        other.say(Publish("t", b"x", 1, 1))
+    assert taken(room) == [News("dropping", client.conn, "c", reason="queue full", count=1)]
+    client.say(Puback(1))
+    other.say(Publish("t", b"x", 1, 1), Publish("t", b"x", 1, 2))  # room for one of them
+    assert taken(room) == []
+    client.say(Puback(2))
+    assert taken(room) == []
+    client.say(Puback(3))  # the last that waited is sent
+    assert taken(room) == [News("dropped", client.conn, "c", reason="queue full", count=3)]
+    for _ in range(3):
+        other.say(Publish("t", b"x", 1, 1))
+    assert [each.kind for each in taken(room)] == ["dropping"]
+    client.vanish()  # and the session with it
+    assert [(each.kind, each.count) for each in taken(room)] == [("disconnected", 0), ("dropped", 1)]

@@ -21,12 +21,15 @@ import pytest
 
 from reknit.cli import build_app, main
 from reknit.live.address import free_ports
-from reknit.live.config import read_broker_file
+from reknit.live.check import check_values
+from reknit.live.config import BrokerFile, read_broker_file
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "packaging" / "reknit@.service"
 DOCKERFILE = (ROOT / "packaging" / "Dockerfile").read_text()
 COMPOSE = (ROOT / "packaging" / "compose.yaml").read_text()
+KEPT = "/var/lib/reknit"
+"""Where the image keeps what is to last."""
 LIMIT_S = 60
 
 
@@ -54,7 +57,9 @@ def test_every_flag_of_the_unit_exists(capfd: pytest.CaptureFixture[str]) -> Non
         assert program == "/opt/reknit/bin/reknit"
         check_command(words, capfd)
     assert (service["Type"], service["Restart"], service["DynamicUser"]) == ("notify", "on-failure", "yes")
-    assert shlex.split(service["ExecStart"])[5].startswith(f"/var/lib/{service['StateDirectory']}/")
+    words = shlex.split(service["ExecStart"])
+    for flag, name in (("--state", "%i.json"), ("--store", "%i.store")):
+        assert words[words.index(flag) + 1] == f"/var/lib/{service['StateDirectory']}/{name}"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
@@ -83,14 +88,26 @@ def test_the_image_runs_a_verb_as_nobody_in_particular(capfd: pytest.CaptureFixt
         assert all((ROOT / name).exists() for name in copied.split())
 
 
-def test_the_images_settings_are_settings() -> None:
-    environ = dict(re.findall(r"(REKNIT__\w+)=(\S+)", dict(instructions())["ENV"]))
-    file = read_broker_file(None, {**environ, "REKNIT__BROKER__NAME": "b1"})
+def image_environment() -> dict[str, str]:
+    return dict(re.findall(r"(REKNIT__\w+)=(\S+)", dict(instructions())["ENV"]))
+
+
+def check_as_it_is(environ: dict[str, str], kept: Path) -> BrokerFile:
+    """What a broker checks before it binds a port, with nothing changed but where this machine has its directory."""
+    assert f"mkdir -p {KEPT} " in DOCKERFILE
+    assert dict(instructions())["VOLUME"] == KEPT
+    file = read_broker_file(None, {key: text.replace(f"{KEPT}/", f"{kept}/") for key, text in environ.items()})
+    check_values(file)
+    assert Path(file.store.path).parent == Path(file.broker.state).parent == kept
+    return file
+
+
+def test_the_images_settings_are_good_for_a_broker_as_they_are(tmp_path: Path) -> None:
+    file = check_as_it_is({**image_environment(), "REKNIT__BROKER__NAME": "b1"}, tmp_path)
     assert (file.broker.mqtt, file.broker.admin) == ("0.0.0.0:1883", "127.0.0.1:8001")
     assert f"http://{file.broker.admin}/healthz" in DOCKERFILE
-    assert {each.rpartition(":")[2] for each in (file.broker.mqtt, file.broker.listen)} == set(
-        dict(instructions())["EXPOSE"].split()
-    )
+    assert file.broker.mqtt.rpartition(":")[2] == dict(instructions())["EXPOSE"]
+    assert file.broker.listen == "127.0.0.1:7001"
 
 
 def test_the_image_has_the_locked_versions() -> None:
@@ -111,9 +128,17 @@ def services() -> dict[str, dict[str, str]]:
     }
 
 
+def test_the_settings_of_the_three_are_good_for_brokers_as_they_are(tmp_path: Path) -> None:
+    for name, own in services().items():
+        file = check_as_it_is({**image_environment(), **own}, tmp_path)
+        assert (file.broker.name, file.broker.listen) == (name, f"{name}:7001")
+        others = [f"{other}:7001" for other in services()]
+        assert all(address in others for address in file.neighbours.values() if address)
+
+
 def test_the_network_of_three_becomes_ready_and_carries_an_event(tmp_path: Path) -> None:
     """Each service's own settings over the image's, as processes here: only addresses differ."""
-    image = dict(re.findall(r"(REKNIT__\w+)=(\S+)", dict(instructions())["ENV"]))
+    image = image_environment()
     brokers = services()
     assert list(brokers) == ["b1", "b2", "b3"]
     ports = iter(free_ports("127.0.0.1", 9, random.Random()))
@@ -121,7 +146,8 @@ def test_the_network_of_three_becomes_ready_and_carries_an_event(tmp_path: Path)
     running = []
     try:
         for name, own in brokers.items():
-            environ = {**image, **own, "REKNIT__BROKER__STATE": str(tmp_path / f"{name}.json")}
+            (tmp_path / name).mkdir()
+            environ = {key: text.replace(KEPT, str(tmp_path / name)) for key, text in {**image, **own}.items()}
             for key, text in environ.items():
                 if key.startswith("REKNIT__NEIGHBOURS__") and text:
                     environ[key] = where[text.partition(":")[0]]["LISTEN"]
@@ -133,6 +159,7 @@ def test_the_network_of_three_becomes_ready_and_carries_an_event(tmp_path: Path)
         for name in brokers:
             until(lambda name=name: _ready(where[name]["ADMIN"]))  # type: ignore[misc]
         assert _crosses(where["b1"]["MQTT"], where["b3"]["MQTT"]) == b"through\n"
+        assert all((tmp_path / name / "broker.store").exists() for name in brokers)
     finally:
         for process in running:
             process.terminate()

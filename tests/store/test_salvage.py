@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,20 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreBusy):
         examine(tmp_path / "s")
     store.close()
-    (tmp_path / "junk").write_bytes(b"junk" * 3000)
+    with contextlib.closing(sqlite3.connect(tmp_path / "s")) as base:
+        base.execute("DELETE FROM entry WHERE shelf = 'about'")
+        base.commit()
     with pytest.raises(StoreError, match="nothing was copied"):
+        salvage(tmp_path / "s", tmp_path / "new")
+
+
+def test_what_never_was_a_store_is_told_from_one_that_has_lost_its_head(tmp_path: Path) -> None:
+    (tmp_path / "junk").write_bytes(b"junk" * 3000)
+    with pytest.raises(StoreError, match="this is no store of a broker"):
         salvage(tmp_path / "junk", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    filled(tmp_path / "s")
+    data = bytearray((tmp_path / "s").read_bytes())
+    data[69] ^= 1  # where it says that it is a store
+    (tmp_path / "s").write_bytes(data)
+    assert salvage(tmp_path / "s", tmp_path / "new").sound == 200

@@ -1,7 +1,7 @@
 """A configuration looked at before anything runs: is it good, and what does it say?
 
-Owns: which kind a file is of, what is read beside it (passwords, rules, certificates), and the list of settings that
-are not the default, with where each comes from. Must not know: how a broker is run.
+Owns: which kind a file is of, which broker would run with what of it (whether it could, says ``fitness``), and the list
+of settings that are not the default, with where each comes from. Must not know: how a broker is run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
-from reknit.live.address import parse_address
+from reknit.live.address import Address, parse_address
 from reknit.live.config import (
     BrokerFile,
+    BrokerSection,
     NetworkFile,
+    Settings,
+    StoreSection,
     check_name,
-    door_options,
     read_broker_file,
     read_network_file,
     read_plain,
@@ -26,11 +28,11 @@ from reknit.live.config import (
 )
 from reknit.live.environment import settings_in
 from reknit.live.errors import ConfigError
-from reknit.live.guard import Guard
-from reknit.live.tls import link_tls, server_context
-from reknit.live.warden import check_operators
+from reknit.live.fitness import check_directory, check_fit
+from reknit.live.memory import recall
+from reknit.live.tls import server_context
 
-__all__ = ["Checked", "Setting", "check_file"]
+__all__ = ["Checked", "Setting", "check_file", "check_values"]
 
 _PLACES = ("mqtt", "mqtts", "ws", "wss", "listen", "relay", "admin")
 _OF_A_NETWORK = ("network", "link")
@@ -59,9 +61,9 @@ def check_file(path: Path, environ: Mapping[str, str]) -> Checked:
     file: BrokerFile | NetworkFile
     file = read_network_file(path, environ) if is_network else read_broker_file(path, environ)
     try:
-        _check(file)
+        check_values(file)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path.absolute()}: {error}") from None
     default = msgspec.to_builtins(NetworkFile() if is_network else BrokerFile())
     names = {name.removeprefix("REKNIT__").lower().replace("__", "."): name for name in settings_in(environ)}
     found = _different(msgspec.to_builtins(file), default, "")
@@ -69,38 +71,53 @@ def check_file(path: Path, environ: Mapping[str, str]) -> Checked:
     return Checked("network" if is_network else "broker", told)
 
 
-def _check(file: BrokerFile | NetworkFile) -> None:
-    door_options(file.mqtt)
-    guard = Guard(file.access)
-    guard.close()
-    for each in _sections(file):
-        if each.admin:
-            check_operators(parse_address(each.admin, "broker.admin"), guard, f"broker {each.name}")
+def check_values(file: BrokerFile | NetworkFile) -> None:
+    """``ConfigError`` where a broker would refuse to begin; of one whose flags say the rest, by what is known."""
+    settings = file.settings
     if isinstance(file, BrokerFile):
         _check_own(file)
-    speaks_tls = any(each.mqtts or each.wss for each in _sections(file))
-    for each in _sections(file) if speaks_tls or file.tls.certificate else ():
-        server_context(file.tls, each.name)
-        link_tls(file.tls, each.name)
+    elif settings.store.path:
+        settings = _check_stores(settings)
+    for each in [file.broker] if isinstance(file, BrokerFile) else file.sections:
+        check_fit(each.name, settings, _places(file, each)).close()
+        if file.tls.certificate:  # whether or not an address speaks TLS by now
+            server_context(file.tls, each.name)
 
 
-def _sections(file: BrokerFile | NetworkFile) -> list[Any]:
-    return [file.broker] if isinstance(file, BrokerFile) else list(file.sections)
+def _check_stores(settings: Settings) -> Settings:
+    """The settings without the directory of a network's stores, in which each broker has a file of its own."""
+    path = Path(settings.store.path)
+    if not path.is_dir() and (path.exists() or not path.parent.is_dir()):
+        raise ConfigError(f"store: {path}: is no directory, and cannot be made one in {path.parent}")
+    check_directory(path, "store")
+    return msgspec.structs.replace(settings, store=StoreSection())
+
+
+def _places(file: BrokerFile | NetworkFile, section: BrokerSection) -> dict[str, Address]:
+    """Where the broker would be reached. What a network's file leaves open is chosen at its host."""
+    who = "broker" if isinstance(file, BrokerFile) else f"broker {section.name}"
+    dot = "." if isinstance(file, BrokerFile) else ": "
+    found = {key: parse_address(at, f"{who}{dot}{key}") for key in _PLACES if (at := getattr(section, key))}
+    if isinstance(file, NetworkFile):
+        for key in ("listen", "admin"):
+            found.setdefault(key, Address(file.network.host, 0))
+    if "listen" in found and file.mqtt.unique_ids:
+        found.setdefault("relay", Address(found["listen"].host, 0))
+    return found
 
 
 def _check_own(file: BrokerFile) -> None:
     own = file.broker
     if own.name:
         check_name(own.name, "broker.name")
-    for place in _PLACES:
-        if address := getattr(own, place):
-            parse_address(address, f"broker.{place}")
     for name, address in file.neighbours.items():
         if check_name(name, "neighbours") == own.name:
             raise ConfigError(f"neighbours: {name!r} is this broker itself")
         if address:
             parse_address(address, f"neighbours.{name}")
     with_standby(file.options, file.standby)
+    if own.state and own.name:
+        recall(Path(own.state), own.name)
 
 
 def _different(value: Any, default: Any, key: str) -> Iterator[tuple[str, Any]]:

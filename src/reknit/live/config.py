@@ -6,7 +6,7 @@ worse than none.
 
 Both kinds of file share ``[options]`` (the protocol), ``[mqtt]``, ``[trace]``, ``[store]`` and ``[bounds]``. A broker's
 file adds ``[broker]``, ``[neighbours]`` and ``[standby]``; a network's file adds ``[network]``, or ``[[broker]]`` and
-``[[link]]``; and ``[[standby]]``.
+``[[link]]``, never both; and ``[[standby]]``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
 from reknit.live.environment import overlay
 from reknit.live.errors import ConfigError
+from reknit.live.explain import explain
 from reknit.live.guard import AccessSection
 from reknit.live.log import Form, Level, LogSection
+from reknit.live.paths import root_paths
 from reknit.live.tls import TlsSection
 from reknit.mqtt.options import DoorOptions
 
@@ -228,7 +230,7 @@ def read_network_file(path: Path | None, environ: Mapping[str, str] = _NOTHING) 
         network_edges(file)
         standby_edges(file)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}" if path is not None else str(error)) from None
+        raise ConfigError(f"{path.absolute()}: {error}" if path is not None else str(error)) from None
     return file
 
 
@@ -237,7 +239,7 @@ def parse_settings(text: str) -> Settings:
     try:
         return msgspec.json.decode(text, type=Settings)
     except msgspec.MsgspecError as error:
-        raise ConfigError(f"--settings: {_explain(str(error), Settings)}") from None
+        raise ConfigError(f"--settings: {explain(str(error), Settings)}") from None
 
 
 def convert_network(document: dict[str, Any]) -> NetworkFile:
@@ -245,11 +247,12 @@ def convert_network(document: dict[str, Any]) -> NetworkFile:
     try:
         return msgspec.convert(document, NetworkFile)
     except msgspec.ValidationError as error:
-        raise ConfigError(_explain(str(error), NetworkFile)) from None
+        raise ConfigError(explain(str(error), NetworkFile)) from None
 
 
 def read_plain(path: Path) -> dict[str, Any]:
     """What a file says, of whichever kind it is; ``ConfigError`` unless it is TOML."""
+    path = path.absolute()
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
@@ -263,49 +266,23 @@ def read_plain(path: Path) -> dict[str, Any]:
 
 def _decode(path: Path | None, environ: Mapping[str, str], kind: type[_File]) -> _File:
     document = read_plain(path) if path is not None else {}
+    if path is not None:
+        root_paths(document, path.absolute().parent)
     overlay(document, environ, kind)
-    where = path if path is not None else "the environment"
+    root_paths(document, Path.cwd())
+    where = path.absolute() if path is not None else "the environment"
+    if kind is NetworkFile and document.get("broker") and "network" in document:
+        raise ConfigError(
+            f"{where}: there are both [network] and [[broker]]; [network] counts the brokers of a network that has a "
+            "shape, [[broker]] lists those of one that has none: take one of the two out"
+        )
     try:
         file = msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {_explain(str(error), kind)}") from None
+        raise ConfigError(f"{where}: {explain(str(error), kind)}") from None
     if fault := _misnumbered(file, ""):
         raise ConfigError(f"{where}: {fault}")
     return file
-
-
-_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
-_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[\.\.\.\]|\[\d+\]")
-
-
-def _explain(error: str, root: type) -> str:
-    """One line: the key, what is wrong with it, and what is allowed there."""
-    found = _ERROR.fullmatch(error)
-    what, path = (found["what"], found["path"] or "") if found else (error, "")
-    here = _type_at(root, path)
-    where = path.lstrip(".").replace("[...]", "") or "top level"
-    if unknown := _UNKNOWN.fullmatch(what):
-        return f"{where}: unknown key {unknown['key']!r}; allowed: {', '.join(sorted(_keys(here)))}"
-    if isinstance(here, msgspec.inspect.LiteralType):
-        return f"{where}: {what}; allowed: {', '.join(map(str, here.values))}"
-    return f"{where}: {what}"
-
-
-def _type_at(root: type, path: str) -> msgspec.inspect.Type | None:
-    here: msgspec.inspect.Type | None = msgspec.inspect.type_info(root)
-    for step in _STEP.finditer(path):
-        if isinstance(here, msgspec.inspect.StructType):
-            here = next((field.type for field in here.fields if field.encode_name == step["name"]), None)
-        elif isinstance(here, msgspec.inspect.ListType):
-            here = here.item_type
-        else:
-            return None
-    return here
-
-
-def _keys(kind: Any) -> list[str]:
-    return [field.encode_name for field in kind.fields] if isinstance(kind, msgspec.inspect.StructType) else []
 
 
 def with_log(settings: Settings, form: str | None, level: str | None) -> Settings:

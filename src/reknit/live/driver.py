@@ -217,6 +217,7 @@ class Driver:
         """Read the guard's files again; ``ConfigError`` if they are bad, and the old ones hold."""
         self.guard.reload()
         self.admit()
+        self.journal.say(self.guard.told)
         now = self._clock()
         for command in self.door.turn_out(self.guard.knows, now):
             self._perform(self.broker.handle(command, now), now)

@@ -20,6 +20,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from reknit.live.errors import ConfigError
+from reknit.live.explain import explain
+from reknit.live.log import Line
 from reknit.live.passwords import Passwords, read_passwords
 from reknit.mqtt.access import Access, BadRule, Rule
 
@@ -69,6 +71,18 @@ class Guard:
         access = Access(read_rules(Path(self._section.rules))) if self._section.rules else Access()
         token = read_token(Path(self._section.operator_token)) if self._section.operator_token else b""
         self._passwords, self.access, self._token = passwords, access, token
+
+    @property
+    def told(self) -> Line:
+        """That the files were read, and how much is in them."""
+        users = len(self._passwords) if self._passwords is not None else None
+        rules = self.access.count
+        shown = [
+            f"{number} {what}" if number is not None else f"no file of {what}"
+            for number, what in ((users, "users"), (rules, "rules"))
+        ]
+        text = f"the files of passwords and rules were read again: {', '.join(shown)}"
+        return Line(text, "access.reloaded", users=users, rules=rules)
 
     @property
     def knows_passwords(self) -> bool:
@@ -156,6 +170,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
             rule.check()
     except OSError as error:
         raise ConfigError(f"rules: {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, BadRule) as error:
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"rules: {path}: {explain(str(error), _RulesFile)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, BadRule) as error:
         raise ConfigError(f"rules: {path}: {error}") from None
     return rules

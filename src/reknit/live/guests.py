@@ -1,4 +1,4 @@
-"""The guest book: each client that comes, goes or is turned away, as a line of the log.
+"""The guest book: each client that comes, goes, is turned away or has a full queue, as a line of the log.
 
 Owns: the words for it, and the bound: strangers choose how often they come, so beyond so many lines in a second the
 rest is only counted, and the count is told. Must not know: where a line goes.
@@ -36,12 +36,27 @@ class GuestBook:
 
     def _tell_passed(self) -> None:
         if self._passed:
-            text = f"{self._passed} more clients came, went or were refused in a second than are told one by one"
+            what = "came, went, were refused or had a full queue"
+            text = f"{self._passed} more clients {what} in a second than are told one by one"
             self._say(Line(text, "clients", "info", count=self._passed))
         self._passed = 0
 
 
+def _of_drops(news: News) -> Line:
+    """One line when a queue begins to drop, and one when that is over: as many as there were, nobody could read."""
+    who = f"client {news.client}"
+    fields = {"client": news.client, "user": news.user, "reason": news.reason}
+    known = {name: value for name, value in fields.items() if value}
+    if news.kind == "dropping":
+        text = f"the queue of {who} is full: messages for it are dropped until it has taken what waits"
+        return Line(text, "client.dropping", "warning", **known)
+    text = f"the queue of {who} was full, and {news.count} messages for it were dropped"
+    return Line(text, "client.dropped", "warning", count=news.count, **known)
+
+
 def _line(news: News, peer: str) -> Line:
+    if news.count:
+        return _of_drops(news)
     fields = {"client": news.client, "peer": peer, "user": news.user, "mqtt": news.version, "reason": news.reason}
     known = {name: value for name, value in fields.items() if value}
     who = f"client {news.client}" if news.client else "a client"
@@ -51,6 +66,6 @@ def _line(news: News, peer: str) -> Line:
             text = f"{who} connected from {peer}{as_user}, MQTT {news.version}"
         case "disconnected":
             text = f"{who} at {peer} disconnected: {news.reason}"
-        case "refused":
+        case _:
             text = f"{who} at {peer} was refused: {news.reason}"
     return Line(text, f"client.{news.kind}", "info", **known)

@@ -1,12 +1,12 @@
 """What a broker has counted, for Prometheus.
 
-Owns: the names of the metrics, their help and their few labels: broker, link, packet, reason. Must not know: who
+Owns: the names of the metrics, their help and their few labels: broker, link, packet, qos, reason. Must not know: who
 counts. Nothing is kept here; each time somebody asks, the counters are read as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -81,6 +81,8 @@ class Metrics(Collector):
         yield self._counter("malformed", "Packets that were none.", {"": counters.malformed})
         yield self._counter("packets_received", "Packets from clients.", counters.received, "packet")
         yield self._counter("packets_sent", "Packets to clients.", counters.sent, "packet")
+        yield self._counter("publishes_received", "PUBLISHes from clients.", _by_qos(counters.published), "qos")
+        yield self._counter("publishes_sent", "PUBLISHes to clients.", _by_qos(counters.delivered), "qos")
         yield self._counter("refused", "What clients asked for in vain.", counters.refused, "reason")
         yield self._counter("dropped", "Messages that were not delivered.", counters.dropped, "reason")
 
@@ -112,3 +114,7 @@ class Metrics(Collector):
         for key, value in sorted(values.items()):
             family.add_metric([self._broker, key.lower()] if label else [self._broker], value)
         return family
+
+
+def _by_qos(counted: Sequence[int]) -> dict[str, float]:
+    return {str(qos): count for qos, count in enumerate(counted)}

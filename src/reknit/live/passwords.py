@@ -70,6 +70,9 @@ def read_passwords(path: Path) -> Passwords:
     """``ConfigError`` names the line that is wrong: with half a file nobody knows who may come."""
     try:
         text = path.read_bytes()[: FILE_BYTES_MAX + 1].decode()
+    except FileNotFoundError:
+        how = "passwords under [access] names it; make it with `reknit password FILE USER`"
+        raise ConfigError(f"passwords: {path.absolute()}: No such file or directory; {how}") from None
     except OSError as error:
         raise ConfigError(f"passwords: {path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -36,6 +36,7 @@ from reknit.live.datagrams import DatagramPort
 from reknit.live.driver import Driver
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
+from reknit.live.fitness import IN_TLS, check_fit
 from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
 from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
@@ -46,7 +47,7 @@ from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.notify import notify
 from reknit.live.relay import RelayDoor
 from reknit.live.tls import link_tls, server_context
-from reknit.live.warden import Warden, check_operators
+from reknit.live.warden import Warden
 from reknit.live.websocket import WebSocketProtocol
 from reknit.mqtt.door import Door
 from reknit.mqtt.keeping import Keeper
@@ -57,7 +58,6 @@ from reknit.trace.passage import RecordSink
 __all__ = ["DOORS", "BrokerPlan", "RunningBroker", "broker_running", "run_broker"]
 
 DOORS = ("mqtts", "ws", "wss", "relay")
-_IN_TLS = ("mqtts", "wss")
 _OF_BROKERS = ("listen", "relay")
 _PROTOCOLS: dict[str, Callable[[Driver], asyncio.Protocol]] = {
     "mqtt": ClientProtocol,
@@ -151,12 +151,9 @@ async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:
 def _reload(driver: Driver, log: Log) -> None:
     """Read the files of passwords and rules again; if one is bad, the old ones hold."""
     try:
-        driver.guard.reload()
+        driver.reload()
     except ConfigError as error:
         log(Line(f"{error}; the old ones hold", "access.refused", "error"))
-        return
-    driver.admit()
-    log(Line("the files of passwords and rules were read again", "access.reloaded"))
 
 
 class _Leash(asyncio.Protocol):
@@ -190,9 +187,8 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
 
     ``say`` is given a line for each change of a link.
     """
-    _check_links(plan)
-    _check_datagrams(plan)
-    guard = _guard(plan)
+    # Before any address is bound: with bad files, or none where they are needed, nothing begins.
+    guard = check_fit(plan.name, plan.settings, _places(plan))
     async with contextlib.AsyncExitStack() as undo:
         journal = Journal(say) if say is not None else Journal()
         plan = _recalled(plan, journal)
@@ -203,10 +199,10 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         driver = _driver(plan, incarnation, bound, journal, storage, guard)
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
-        tls = server_context(plan.settings.tls, plan.name) if any(key in _IN_TLS for key in plan.doors) else None
+        tls = server_context(plan.settings.tls, plan.name) if any(key in IN_TLS for key in plan.doors) else None
         for key in (*(key for key in DOORS if key in sockets), "mqtt", "listen"):
             made = functools.partial(_PROTOCOLS[key], driver)
-            secure = tls if key in _IN_TLS else None
+            secure = tls if key in IN_TLS else None
             if key in _OF_BROKERS and driver.link_tls is not None:
                 secure = driver.link_tls.server
             # The time for a CONNECT begins when TLS is through, so TLS has as much of its own.
@@ -261,48 +257,22 @@ def _recalled(plan: BrokerPlan, journal: Journal) -> BrokerPlan:
     return replace(past, settings=settings, new=False)
 
 
-def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
+def _places(plan: BrokerPlan) -> dict[str, Address]:
+    """Where it is to be reached, by what is spoken there."""
     wanted = {"mqtt": plan.mqtt, **plan.doors, "listen": plan.listen}
     if plan.settings.mqtt.unique_ids:
         wanted.setdefault("relay", Address(plan.listen.host, 0))
     if plan.admin is not None:
         wanted["admin"] = plan.admin
+    return wanted
+
+
+def _bind(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
     sockets: dict[str, socket.socket] = {}
-    for key, address in wanted.items():
+    for key, address in _places(plan).items():
         sockets[key] = listen(address, f"broker {plan.name}: {key}")
         undo.callback(sockets[key].close)
     return sockets
-
-
-def _check_links(plan: BrokerPlan) -> None:
-    """Whoever reaches the brokers' port can be a broker there, unless certificates say who is one."""
-    tls = plan.settings.tls
-    for key, address in (("listen", plan.listen), ("relay", plan.doors.get("relay", plan.listen))):
-        if not (tls.link_authorities or tls.plain_links or is_loopback(address.host)):
-            raise ConfigError(
-                f"broker {plan.name}: {key} {address}: brokers would be reached without TLS from other machines; "
-                "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
-            )
-
-
-def _check_datagrams(plan: BrokerPlan) -> None:
-    options, tls = plan.settings.options, plan.settings.tls
-    if not (options.recovery.names or options.links.loose):
-        return
-    if tls.link_authorities:
-        raise ConfigError(f"broker {plan.name}: datagrams are not in TLS; with link_authorities there is no recovery")
-    if options.links.loose and not options.links.datagrams:
-        raise ConfigError(
-            f"broker {plan.name}: options.links.loose needs options.links.retransmit_s for all but events"
-        )
-
-
-def _guard(plan: BrokerPlan) -> Guard:
-    """Before any address is bound: with bad files, or none where they are needed, nothing begins."""
-    guard = Guard(plan.settings.access)
-    if plan.admin is not None:
-        check_operators(plan.admin, guard, f"broker {plan.name}")
-    return guard
 
 
 def _guarded(plan: BrokerPlan, driver: Driver, about: About) -> ASGIApp:
@@ -326,15 +296,16 @@ class _Storage:
 
 def _storage(plan: BrokerPlan, journal: Journal, undo: contextlib.AsyncExitStack) -> _Storage | None:
     """What the broker is to go on with; ``ConfigError`` if the store is not as it was written."""
-    if not (path := plan.settings.store.path):
+    if not plan.settings.store.path:
         return None
+    path = Path(plan.settings.store.path).absolute()
     try:
-        store = SqliteStore(Path(path), plan.name)
+        store = SqliteStore(path, plan.name)
         undo.callback(store.close)
         if store.remark:
             journal.say(store.remark)
         keeper = Keeper(door_options(plan.settings.mqtt), time.time() - time.monotonic())
-        past = read_past(store.load(), keeper, path)
+        past = read_past(store.load(), keeper, str(path))
     except StoreError as error:
         raise ConfigError(f"store: {error}") from None
     journal.say(f"store: {path}, {past.entries} entries")

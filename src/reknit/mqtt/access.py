@@ -68,6 +68,11 @@ class Access:
             rule.check()
         self._rules = rules
 
+    @property
+    def count(self) -> int | None:
+        """How many rules there are; ``None`` where everything is allowed without one."""
+        return len(self._rules) if self._rules is not None else None
+
     def grants(self, user: str, client: str) -> Grants | None:
         """What this client may do; None where that is everything."""
         if self._rules is None:

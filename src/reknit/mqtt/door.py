@@ -146,6 +146,7 @@ class Door:
             lone = connection.parser.lone(data)
             if lone is not None and lone[0] in session.topics_open and not connection.closing:
                 self.counters.received["Publish"] += 1
+                self.counters.published[0] += 1
                 return [io.Publish(session.client, [Event(*lone)])]
         commands: list[io.Command] = []
         if session is None:
@@ -314,7 +315,7 @@ class Door:
 
     def _read(self, connection: Connection, read: Iterable[Packet], commands: list[io.Command], now: float) -> None:
         run: list[Event] = []
-        taken = 0
+        taken = plain = 0
         session = connection.session
         try:
             for packet in read:
@@ -324,6 +325,7 @@ class Door:
                 if type(packet) is Publish and session is not None:
                     taken += 1
                     if packet.topic in session.topics_open and not (packet.qos or packet.properties or packet.retain):
+                        plain += 1
                         run.append(Event(packet.topic, packet.payload))
                     elif (event := self._intake.take(connection, session, packet)) is not None:
                         run.append(event)
@@ -338,6 +340,7 @@ class Door:
                 session = connection.session
         finally:
             self.counters.received["Publish"] += taken
+            self.counters.published[0] += plain
             if run and session is not None:
                 self._lives.emit(session, run, commands)
 

@@ -41,6 +41,7 @@ class Intake:
 
     def take(self, connection: Connection, session: Session, packet: Publish) -> Event | None:
         """The event of a PUBLISH that is not plain, acknowledged; ``None`` where it is refused or known."""
+        self._counters.published[packet.qos] += 1
         if packet.properties:
             check_publish(packet)
             packet = self._named(connection, packet)

@@ -18,7 +18,7 @@ from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.greeting import accept_connect, check_connect, connack_properties, session_expiry_s
 from reknit.mqtt.intake import Intake
 from reknit.mqtt.moves import SESSION, Moves
-from reknit.mqtt.news import News, news_of
+from reknit.mqtt.news import news_of
 from reknit.mqtt.options import DoorCounters, DoorOptions
 from reknit.mqtt.outbox import Outbox
 from reknit.mqtt.packets import V3_1_1, V5_0
@@ -55,7 +55,7 @@ class Lives:
         self.abroad = Abroad(options)
         self.passwords = False
         self.questions: list[Question] = []
-        self.news: list[News] = []
+        self.news = outbox.news
         self._access = Access()
         self._options = options
         self._rng = rng
@@ -364,6 +364,7 @@ class Lives:
     def _forget(self, session: Session) -> None:
         self.moves.stay(session.client)
         self._outbox.moods.forget(session.client)
+        self._outbox.end_drops(session)
         del self.sessions[session.client]
         session.ended()
         self.counters.sessions = len(self.sessions)

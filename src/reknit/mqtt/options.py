@@ -102,6 +102,10 @@ class DoorCounters:
 
     received: Counter[str] = field(default_factory=Counter)
     sent: Counter[str] = field(default_factory=Counter)
+    published: list[int] = field(default_factory=lambda: [0, 0, 0])
+    """PUBLISHes that came, by QoS."""
+    delivered: list[int] = field(default_factory=lambda: [0, 0, 0])
+    """PUBLISHes that were written, by QoS."""
     bytes_received: int = 0
     bytes_sent: int = 0
     accepted: int = 0

@@ -18,6 +18,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
 from reknit.mqtt.moods import Moods
+from reknit.mqtt.news import News, drop_news
 from reknit.mqtt.options import DoorCounters, Output
 from reknit.mqtt.outgoing import Copies, plain_wire
 from reknit.mqtt.packets import V3_1_1, V5_0, Packet, Puback, Pubcomp, Pubrec, Pubrel, Suback
@@ -39,7 +40,7 @@ PUMP_MESSAGE_BYTES = 64
 class Outbox:
     """The output of all connections of a door."""
 
-    __slots__ = ("_counters", "_epoch", "_sessions", "_topics", "_touched", "moods", "now")
+    __slots__ = ("_counters", "_epoch", "_sessions", "_topics", "_touched", "moods", "news", "now")
 
     def __init__(self, counters: DoorCounters, sessions: dict[str, Session], epoch: float) -> None:
         """``sessions``: the door's, by client. ``epoch``: what makes a time of the door one since 1970."""
@@ -49,6 +50,8 @@ class Outbox:
         self._counters = counters
         self._sessions = sessions
         self.moods = Moods(sessions)
+        self.news: list[News] = []
+        """Of all clients; the shell takes it out after each turn."""
         self._topics: dict[str, bytes] = {}  # bounded where it is filled, in `outgoing`
         self._touched: list[Connection] = []  # each has something in `out`, or is closing
 
@@ -142,6 +145,7 @@ class Outbox:
             sent += 1
         if sent:
             self._counters.sent["Publish"] += sent
+            self._counters.delivered[0] += sent
 
     def _deliver_with_care(self, session: Session | None, event: Event, patterns: tuple[Pattern, ...]) -> None:
         if session is None:
@@ -184,7 +188,7 @@ class Outbox:
         connection = session.connection
         if session.keeps_plain:
             if not session.wait(message):
-                self._counters.dropped["queue full"] += 1
+                self._drop(session)
         elif connection is None:
             self._counters.dropped["QoS 0 while away"] += 1
         elif connection.paused:
@@ -197,12 +201,25 @@ class Outbox:
         connection = session.connection
         if connection is None or session.replay or not session.open:
             if not session.wait(message):
-                self._counters.dropped["queue full"] += 1
+                self._drop(session)
             self.moods.note(session)
             return
         ident = session.send(message)
         if not self._publish(connection, message, ident):
             session.withdraw(ident)
+
+    def _drop(self, session: Session) -> None:
+        """There was no room. The first of a row is news, and how many there were when the row is over."""
+        self._counters.dropped["queue full"] += 1
+        session.dropped += 1
+        if session.dropped == 1:
+            self.news.append(drop_news("dropping", session))
+
+    def end_drops(self, session: Session) -> None:
+        """The client has been sent all that waited, or its session is over: a row of drops is, too."""
+        if session.dropped:
+            self.news.append(drop_news("dropped", session))
+            session.dropped = 0
 
     def replay(self, session: Session, subscription: Subscription, events: Iterable[Event]) -> None:
         """Retained messages for a client that has just subscribed."""
@@ -224,6 +241,8 @@ class Outbox:
                 session.withdraw(ident)
             if budget < 0 and session.replay:
                 return True
+        if session.dropped and not session.waiting:
+            self.end_drops(session)
         self.moods.note(session)
         return False
 
@@ -256,6 +275,7 @@ class Outbox:
         if alias:
             connection.aliases_out[event.topic] = alias
         self._counters.sent["Publish"] += 1
+        self._counters.delivered[message.qos] += 1
         self.write(connection, wire)
         return True
 

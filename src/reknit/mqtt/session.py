@@ -140,6 +140,7 @@ class Session:
         "again",
         "client",
         "connection",
+        "dropped",
         "ends_at",
         "expected",
         "expiry_s",
@@ -178,6 +179,7 @@ class Session:
         self.waiting: deque[Message] = deque()
         self.expected = False  # it has moved here, and its client has not come yet
         self.last_id = 0
+        self.dropped = 0  # for want of room, since the queue was last empty
         self._options = options
         self._waiting_bytes = 0
         self._plain_waiting = 0  # of QoS 0

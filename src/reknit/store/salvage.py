@@ -17,13 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reknit.store.entries import Batch, Entry, Key, StoreError, checksum
-from reknit.store.sqlite import SqliteStore, journal_of, locked
+from reknit.store.sqlite import APPLICATION_ID, SqliteStore, journal_of, locked
 from reknit.store.wal import read_journal
 
 __all__ = ["Findings", "examine", "salvage"]
 
 FAULTS_MAX = 100
 BATCH_ENTRIES = 1_000
+_SQLITE = b"SQLite format 3\0"
+_ID_AT = 68
+"""Where an SQLite file says whose it is, in bytes from its beginning."""
 
 
 @dataclass(slots=True)
@@ -81,10 +84,24 @@ def _walk(path: Path, findings: Findings) -> Iterator[Entry]:
                 shutil.copyfile(journal, journal_of(copy))
                 _look_at_journal(journal, findings)
             yield from _entries(copy, findings)
+        if _is_strange(path, findings):
+            raise StoreError(f"{path}: this is no store of a broker, or its very beginning is destroyed")
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
     finally:
         os.close(held)
+
+
+def _is_strange(path: Path, findings: Findings) -> bool:
+    """Whether it never was a store: nothing was found in it, nor does it say that it is one.
+
+    What a new store says of itself may stand in its journal alone.
+    """
+    if findings.name or findings.sound or journal_of(path).exists():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_ID_AT + 4)
+    return not head.startswith(_SQLITE) or int.from_bytes(head[_ID_AT:], "big") != APPLICATION_ID
 
 
 def _look_at_journal(journal: Path, findings: Findings) -> None:

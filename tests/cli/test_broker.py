@@ -39,7 +39,7 @@ def test_an_unknown_key_in_its_file(reknit: Callable[..., Any], tmp_path: Path) 
     file.write_text("[broker]\nnmae = 'b1'")
     said = reknit("broker", "--config", str(file))
     assert said.code == 2
-    allowed = "admin, listen, mqtt, mqtts, name, relay, state, ws, wss"
+    allowed = "admin, known_at, listen, mqtt, mqtts, name, relay, state, ws, wss"
     assert said.err == f"reknit: {file}: broker: unknown key 'nmae'; allowed: {allowed}\n"
 
 

@@ -12,12 +12,19 @@ from gmqtt.mqtt.constants import MQTTv50, MQTTv311  # type: ignore[import-not-fo
 
 LASTING_S = 3600
 
+heard: dict[tuple[str, bytes], None] = {}
+"""What has come at QoS 2: gmqtt keeps no list of that, and hands a repetition on, though it is marked as one."""
+
 
 def say(**what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 
 def _message(client: Any, topic: str, payload: bytes, qos: int, properties: dict[str, Any]) -> int:
+    if qos == 2 and properties["dup"] and (topic, payload) in heard:
+        return 0
+    if qos == 2:
+        heard[topic, payload] = None
     retain = bool(properties.get("retain"))
     say(event="message", topic=topic, payload=payload.decode(), qos=qos, retain=retain)
     return 0

@@ -6,12 +6,13 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench lab lock clean
+.PHONY: help demo test test-all lint bench lab lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    a broker killed, links swapped, one added, one drained; then a plan from a trace: the verdicts"
 	@echo "make test    the tests, with lint and types"
+	@echo "make test-all  the same, and the tests that take long"
 	@echo "make lint    ruff, mypy, import rules"
 	@echo "make bench   what it reaches, beside mosquitto, a plain scan and simpy"
 	@echo "make lab     the experiments, quick scale"
@@ -31,6 +32,9 @@ demo: $(READY)
 	@$(BIN)/reknit demo --loop
 
 test: $(READY) lint
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q -m "not long"
+
+test-all: $(READY) lint
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q
 
 lint: $(READY)

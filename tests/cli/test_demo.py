@@ -32,6 +32,7 @@ def test_a_small_one_is_clean_and_keeps_its_trace(reknit: Callable[..., Any], tm
     assert [each.name for each in (tmp_path / "kept").iterdir()] == ["trace"]
 
 
+@pytest.mark.long
 def test_it_tells_its_story_in_plain_lines(reknit: Callable[..., Any]) -> None:
     said = reknit("demo", "--brokers", "3", "--events", "100", "--seed", "3")
     assert said.code == 0, said.out + said.err

@@ -131,6 +131,7 @@ async def unrest(network: Network) -> str:
     return str(compare(tables) or "")
 
 
+@pytest.mark.long
 def test_a_broker_that_is_killed_in_a_swap_goes_on_with_it_in_its_next_life(tmp_path: Path, until: Any) -> None:
     port = ports_in_a_row(4)
     file = NetworkFile(network=NetworkSection(brokers=4, mqtt_base_port=port))

@@ -99,6 +99,7 @@ def flow_words(tmp_path: Path) -> list[str]:
     return [*words, "--out", str(tmp_path / "out")]
 
 
+@pytest.mark.long
 def test_spark_submit_on_a_small_cluster(tmp_path: Path) -> None:
     """Executors are processes of their own here, and get the package as a file."""
     package = tmp_path / "reknit.zip"
@@ -131,6 +132,7 @@ def test_spark_submit_on_a_small_cluster(tmp_path: Path) -> None:
     run(words, environ | {"PYSPARK_PYTHON": sys.executable}, tmp_path / "out")
 
 
+@pytest.mark.long
 def test_a_server_of_spark_connect_on_the_packaged_java(tmp_path: Path) -> None:
     """No Java on the path: the server is started on the one that came with the packages."""
     tools = tmp_path / "tools"

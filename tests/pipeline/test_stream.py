@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from reknit.model.event import Event
@@ -32,6 +33,7 @@ def rows(frame: DataFrame) -> list[tuple[object, ...]]:
     return sorted(map(tuple, frame.collect()))
 
 
+@pytest.mark.long
 def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) -> None:
     """In two goes, as if the stream had been stopped in between: nothing is read twice."""
     records = run_seed(0).records
@@ -48,6 +50,7 @@ def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) 
         assert rows(streamed) == wanted
 
 
+@pytest.mark.long
 def test_what_comes_too_late_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     trace = tmp_path / "run"
     late = 0

@@ -33,6 +33,7 @@ def test_with_the_price_of_a_change_it_is_worth_at_least_as_much(seed: int) -> N
     assert found.utility == pytest.approx(cost(problem, places) - cost(problem, found.places) - price)
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_plan_by_any_means() -> None:
     problem, places = some_problem(30, 10, 3, seed=5), np.arange(30, dtype=np.int32)
     found = [

@@ -10,10 +10,24 @@ from reknit.sim.schedule import Focus, run_seed
 from tests.sim.planted import FOCUS, NEAR, ONLY, PLANTED
 
 SEEDS_MAX = 1_000
+LONG = (
+    "ask-only-those-whom-the-algorithm-names",
+    "count-what-waits-for-the-gate-as-seen",
+    "effects-do-not-wait-for-their-causes",
+    "forget-heartbeats-that-a-neighbour-has-forgotten",
+    "forget-what-members-of-a-life-before-were-to-get",
+    "hold-what-the-old-broker-has-too",
+    "serve-a-session-that-has-not-arrived",
+    "the-goal-takes-the-movers-events-before-the-old-way-is-closed",
+    "the-mover-takes-the-goals-events-before-the-old-way-is-closed",
+    "two-swaps-at-once",
+)
+"""Those that take many schedules, or long ones."""
 
 
 def test_there_are_at_least_twenty() -> None:
     assert len(PLANTED) >= 20
+    assert [name for name in LONG if name not in PLANTED] == []
 
 
 def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
@@ -34,7 +48,9 @@ def test_each_checker_finds_a_bug_that_no_other_finds() -> None:
     assert [name for name in ONLY if name not in PLANTED] == []
 
 
-@pytest.mark.parametrize("name", sorted(PLANTED))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in sorted(PLANTED)]
+)
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
     focus = FOCUS.get(name, "all")
@@ -56,6 +72,6 @@ def _found(seed: int, focus: Focus) -> dict[str, None]:
 
 def test_without_a_bug_nothing_is_found() -> None:
     start = random.Random(2026).randrange(10_000, 100_000)
-    for seed in range(start, start + 60):
+    for seed in range(start, start + 30):
         violations = run_seed(seed).violations
         assert not violations, f"reknit check --seed {seed}: {violations[0]}"

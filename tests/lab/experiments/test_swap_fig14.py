@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.lab.experiment import Scale, Verdict
 from tests.lab.experiments.quick import experiment, quick_rows
 
 ID = "swap-fig14"
 
 
+@pytest.mark.long
 def test_tables_grow_with_the_network_and_ever_less_so() -> None:
     assert experiment(ID).reduce(quick_rows(ID)).verdict is Verdict.AS_CLAIMED
 

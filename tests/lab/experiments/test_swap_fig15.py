@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.lab.experiment import Scale, Verdict
 from tests.lab.experiments.quick import experiment, quick_rows
 
 ID = "swap-fig15"
 
 
+@pytest.mark.long
 def test_it_falls_and_is_next_to_nothing() -> None:
     findings = experiment(ID).reduce(quick_rows(ID))
     assert findings.verdict is Verdict.AS_CLAIMED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.lab.experiment import Row, Verdict
 from reknit.lab.experiments.swap_table1 import PROMISES
 from tests.lab.experiments.quick import experiment, quick_rows
@@ -13,6 +15,7 @@ def _kept(strategy: str, rows: list[Row]) -> float:
     return experiment(ID).reduce(rows).measured[f"promises kept: {strategy}"].value
 
 
+@pytest.mark.long
 def test_the_swap_keeps_what_is_not_about_time_and_no_other_strategy_does() -> None:
     found = experiment(ID).reduce(quick_rows(ID)).measured
     for promise in list(PROMISES)[:-1]:

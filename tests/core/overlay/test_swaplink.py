@@ -48,7 +48,7 @@ def test_subscriptions_that_change_during_a_swap_are_not_forgotten() -> None:
         assert all(not entries for entries in _tables(cluster).values())
 
 
-@pytest.mark.parametrize("covering", [False, True])
+@pytest.mark.parametrize("covering", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("victims", ["a", "b", "c", "ab", "ba", "bc", "cb", "ac", "ca", "abc", "bac", "cab"])
 def test_a_crash_at_any_moment_ends_in_a_tree_and_loses_nothing(victims: str, covering: bool) -> None:
     """Whoever dies, whenever: the swap is done or undone, the tables are ideal, and events from elsewhere arrive."""

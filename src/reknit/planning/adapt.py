@@ -22,7 +22,7 @@ import msgspec
 
 from reknit.planning.gains import Flow, cost
 from reknit.planning.plan import Evidence, Plan, Rules, make_plan
-from reknit.planning.rates import ALPHA
+from reknit.planning.rates import ALPHA, expected_next
 from reknit.planning.tree import Link, Tree
 
 __all__ = ["Adapter", "Decision", "Patience"]
@@ -112,7 +112,7 @@ class Adapter:
         alpha = self.patience.alpha
         known = dict.fromkeys([*self.expected, *seen])
         blended = {
-            brokers: (1 - alpha) * self.expected.get(brokers, 0.0) + alpha * seen.get(brokers, 0) for brokers in known
+            brokers: expected_next(self.expected.get(brokers, 0.0), seen.get(brokers, 0), alpha) for brokers in known
         }
         self.expected = {brokers: events for brokers, events in blended.items() if events >= 0.5}
 

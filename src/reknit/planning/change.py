@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from reknit.planning.rates import ALPHA, expected_next
 from reknit.planning.ring import Ints
 
-__all__ = ["ALPHA", "BETA", "Calendar", "Forecast", "change_cost", "change_cost_max", "is_reconfigurable", "moved"]
-
-ALPHA = 0.3
-"""Weight of the latest period in the forecast (Eq. 8), as in the paper."""
+__all__ = ["BETA", "Calendar", "Forecast", "change_cost", "change_cost_max", "is_reconfigurable", "moved"]
 
 BETA = 0.1
 """A change is looked for where the cost exceeds this part of the dearest change, as in the paper."""
@@ -84,4 +82,4 @@ class Forecast:
         for topic in [*self.rates, *(each for each in counts if each not in self.rates)]:
             seen = float(counts.get(topic, 0.0))
             known = self.rates.get(topic, seen)
-            self.rates[topic] = (1 - self.alpha) * known + self.alpha * seen
+            self.rates[topic] = expected_next(known, seen, self.alpha)

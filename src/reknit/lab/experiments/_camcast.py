@@ -28,6 +28,7 @@ __all__ = [
     "SetUp",
     "as_reliable_as_theory",
     "column",
+    "loses_little",
     "measured",
     "of_alive",
     "plain_reception",
@@ -183,3 +184,19 @@ class Figure:
 def plain_reception(rows: Rows) -> float:
     """In percent, of plain gossip among all processes."""
     return 100 * sum(numbers(rows, "plain_reached")) / sum(numbers(rows, "plain_alive"))
+
+
+def loses_little(rows: Rows) -> bool:
+    """With at most 30 % failed, what is lost by that is at most 5 points more than plain gossip's."""
+    by_share = {float(failed): some for (failed,), some in group(rows, "failed").items()}
+    return all(
+        _reception(by_share[0.0]) - _reception(some) <= 5.0 + plain_reception(by_share[0.0]) - plain_reception(some)
+        for failed, some in by_share.items()
+        if failed <= 0.3
+    )
+
+
+def _reception(rows: Rows) -> float:
+    """Of all processes of all communities, in percent."""
+    reached = sum(sum(numbers(rows, f"reached_{letter}")) for letter in LEVELS)
+    return 100 * reached / sum(sum(numbers(rows, f"alive_{letter}")) for letter in LEVELS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event, Marks
+from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
 from reknit.model.pattern import Pattern
 from reknit.wire import messages as wire
+from reknit.wire.marks import write_marks
 
 __all__ = ["DIRECTS", "EXAMPLES", "directs", "frames", "messages"]
 
@@ -33,10 +34,11 @@ events = st.builds(
     content_type=texts,
     source=names,
     seq=st.integers(1, INTEGER_MAX),
-    marks=st.none()
+    number=st.none() | numbers,
+    marks=st.binary(max_size=20)
     | st.builds(
-        Marks,
-        st.lists(st.tuples(numbers, st.integers(1, INTEGER_MAX)), max_size=3).map(tuple),
+        lambda *said: write_marks(*said)[1],
+        st.lists(st.tuples(numbers, st.integers(1, INTEGER_MAX)), max_size=3),
         st.lists(names, max_size=3).map(tuple),
         texts,
     ),
@@ -133,7 +135,8 @@ frames: st.SearchStrategy[wire.Frame] = st.one_of(
 _A, _B = Pattern.parse("a/+", "x > 3"), Pattern.parse("b/#")
 _CHANGE = wire.Change("b1.1:1", "path", ["b1", "b2", "b3", "b4"], 1)
 _EVENT = Event("a/b", b"p", {"x": 4, "f": 1.5}, (("k", "v"),), {"d": True}, 1, "text/plain", "b1.1", 7)
-_MARKED = Event("a", source="b1.1", seq=9, marks=Marks(((5, 3), (6, 1)), ("b1", "b2"), "host:1"))
+_MARKS = write_marks([(5, 3), (6, 1)], ("b1", "b2"), "host:1")[1]
+_MARKED = Event("a", source="b1.1", seq=9, number=3, marks=_MARKS)
 _ASKER = wire.Asker("b4", "host:4", 2**62)
 _LOST = [("b1.1", [(1, 1), (3, 9)]), ("b2.1", [(7, 7)])]
 MESSAGES: list[wire.Message] = [

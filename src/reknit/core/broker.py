@@ -236,6 +236,7 @@ class Broker:
     # --- neighbours
 
     def _on_received(self, each: Received) -> None:
+        self.turn.frame = each.frame
         self._on_link_events(self.links.received(each.conn, each.frame))
 
     def _on_link_events(self, events: Iterable[LinkEvent]) -> None:
@@ -320,8 +321,7 @@ class Broker:
     def _on_message(self, message: Message, arrived: Arrived) -> None:
         peer = arrived.peer
         if isinstance(message, Events):
-            for event in message.events:
-                self.transit.take(event, arrived)
+            self.transit.take(message.events, arrived)
         elif isinstance(message, Moving):
             self.sessions.receive(peer, message)
         elif isinstance(message, Lines | Digests):

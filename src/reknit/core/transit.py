@@ -26,14 +26,16 @@ from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.history import History
 from reknit.core.recovery.recovery import Recovery
+from reknit.core.recovery.runs import one_run
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
+from reknit.core.routing.table import Route
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Gossip
+from reknit.wire.messages import Events, Gossip
 
 __all__ = ["Transit"]
 
@@ -93,32 +95,97 @@ class Transit:
                 self.turn.published(each.client, custody.events)
         else:
             custody = _NOBODY
-        for event in each.events:
+        if self.gate.open and not self.shares:
+            self._stamp(each.events)
+            self._begin_way(each.events, custody)
+            return
+        for event in each.events:  # one by one: what is sent on for groups has a number in between
+            self._stamp((event,))
+            if self.gate.open:
+                self._begin_way((event,), custody)
+            else:
+                self._hold(event, None, custody)
+
+    def _stamp(self, events: Sequence[Event]) -> None:
+        for event in events:
             event.source = self.source
             event.seq = self._seq = self._seq + 1
             if event.envelope is not None and event.envelope.retain:
                 self.retained.publish(event)
-            if self.gate.open:
-                self._dispatch(event, "", (), custody)
-            else:
-                self._hold(event, None, custody)
 
-    def take(self, event: Event, arrived: Arrived) -> None:
-        """An event from a neighbour."""
+    def _begin_way(self, events: Sequence[Event], custody: Custody) -> None:
+        """Of events that were published here, in this life."""
+        if self.recovery is None:
+            for event in events:
+                self._dispatch(event, self.routing.route(event), "", (), custody)
+            return
+        routes = [self.routing.route(event) for event in events]
+        numbered = self.recovery.number(events, routes)
+        for event, route in zip(events, routes, strict=True):
+            self._dispatch(event, route, "", (), custody)
+        self.recovery.keep(numbered)
+
+    def take(self, events: Sequence[Event], arrived: Arrived) -> None:
+        """The events of one message from a neighbour."""
         if not self.gate.open:
-            self._hold(event, arrived, arrived.custody)
-            return
+            for event in events:
+                self._hold(event, arrived, arrived.custody)
+        elif self.sessions.busy:  # whoever moves a session asks after each which was the last
+            for event in events:
+                self._go_through((event,), arrived)
+        else:
+            self._go_through(events, arrived)
+
+    def _go_through(self, events: Sequence[Event], arrived: Arrived) -> None:
+        run = None if self.recovery is None else one_run(events)
+        if not self._are_next(events, run is not None):
+            events, run = self._without_copies(events, arrived), None
+        if self.recovery is not None:
+            self.recovery.note(events, self._frame_of(events), run)
+        peer, skip, custody = arrived.peer, arrived.skip, arrived.custody
+        for event in events:
+            self._dispatch(event, self.routing.route(event), peer, skip, custody)
+
+    def _frame_of(self, events: Sequence[Event]) -> bytes:
+        """The bytes that have brought these events and no others, if any have."""
+        says = self.turn.says
+        return self.turn.frame if len(says) == 1 and isinstance(says[0], Events) and says[0].events is events else b""
+
+    def _without_copies(self, events: Sequence[Event], arrived: Arrived) -> Sequence[Event]:
+        """The very same where there are none."""
+        new = []
+        for event in events:
+            if self._is_copy(event):
+                self._drop_copy(event, arrived)
+            else:
+                self._remember(event)
+                new.append(event)
+        return new if len(new) < len(events) else events
+
+    def _drop_copy(self, event: Event, arrived: Arrived) -> None:
         peer, custody = arrived.peer, arrived.custody
-        if self._is_copy(event):
-            self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-            if self.turn.keeping:
-                self._entrust(event, peer, custody)
-            for neighbour in arrived.relay:
-                if neighbour in self.routing.route(event).neighbours:
-                    self.overlay.forward(event, neighbour, peer, custody)
-            return
-        self._remember(event)
-        self._dispatch(event, peer, arrived.skip, custody)
+        self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
+        if self.turn.keeping:
+            self._entrust(event, peer, custody)
+        for neighbour in arrived.relay:
+            if neighbour in self.routing.route(event).neighbours:
+                self.overlay.forward(event, neighbour, peer, custody)
+
+    def _are_next(self, events: Sequence[Event], in_line: bool) -> bool:
+        """Whether they are newer than all before of their source, and in line: so none is a copy.
+
+        As nearly all are; then it is enough to remember the last. ``in_line``: of one source, and with nothing of it
+        between them; if False, that is still to be seen.
+        """
+        if not events:
+            return True
+        source, first = events[0].source, events[0].seq
+        if source == self.source or first <= self._seen.get(source, 0) or not (in_line or _are_in_line(events)):
+            return False
+        if self.history is not None and not self.history.add_run(source, first, first + len(events) - 1):
+            return False
+        self._remember(events[-1])
+        return True
 
     def _is_copy(self, event: Event) -> bool:
         if self.history is not None:
@@ -176,18 +243,19 @@ class Transit:
                 self.overlay.forward(event, neighbour, "", custody)
             if self.gate.late:
                 self._see_unrouted(event, "")
+        elif event.source == self.source:
+            self._begin_way((event,), custody)
         else:
-            self._dispatch(event, "", (), custody)
+            if self.recovery is not None:
+                self.recovery.note((event,))
+            self._dispatch(event, self.routing.route(event), "", (), custody)
 
     # --- out
 
-    def _dispatch(self, event: Event, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
+    def _dispatch(self, event: Event, route: Route, sender: str, skip: tuple[str, ...], custody: Custody) -> None:
         """Send an event on to whoever wants it, but to no neighbour in ``skip``."""
         if self.shares or event.sharing is not None:
             self._share(event, sender, custody)
-        route = self.routing.route(event)
-        if self.recovery is not None:
-            self.recovery.note(event, route)
         matches = route.matches if event.sharing is None or not event.sharing.alone else ()
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
@@ -248,7 +316,7 @@ class Transit:
                 detail = f"{source} {seq} {share.group}"
                 self.turn.see(Kind.PASSED_ON, peer=share.broker, event=event, detail=detail)
             kept = self.turn.keeping  # then what it was made of need not wait
-            self._dispatch(event, "", (), self._own_custody(event) if kept or custody is None else custody)
+            self._begin_way((event,), self._own_custody(event) if kept or custody is None else custody)
 
     def _own_custody(self, event: Event) -> Custody:
         custody = Custody(None, 0, [event] if self.turn.keeping else [])
@@ -290,10 +358,19 @@ class Transit:
         for event, arrived, custody in in_order_of_numbers(held, lambda item: item[0]):
             self.turn.custodies.append(custody)  # takes over the hold that the queue had
             if arrived is not None:
-                self.take(event, arrived)
+                self.take((event,), arrived)
             else:
                 self._go_on(event, custody)
         self._releasing = False
         self._send_on()
         if self.recovery is not None:
             self.recovery.release_held()
+
+
+def _are_in_line(events: Sequence[Event]) -> bool:
+    source, seq = events[0].source, events[0].seq
+    for event in events:
+        if event.seq != seq or event.source != source:
+            return False
+        seq += 1
+    return True

@@ -10,6 +10,7 @@ turn ends, and stands behind all else of the turn but for events that were publi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reknit.core.io import Deliver, Effect, Match, Observe
@@ -19,6 +20,7 @@ from reknit.trace.records import Kind, Record
 
 if TYPE_CHECKING:
     from reknit.core.links.custody import Custody
+    from reknit.wire.messages import Message
 
 __all__ = ["Turn", "earliest"]
 
@@ -41,10 +43,12 @@ class Turn:
         "_published",
         "custodies",
         "effects",
+        "frame",
         "keeping",
         "node",
         "now",
         "observing",
+        "says",
         "seen",
     )
 
@@ -57,6 +61,8 @@ class Turn:
         self.effects: list[Effect] = []
         self.seen: list[Seen] = []
         self.custodies: list[Custody] = []  # held until the turn ends
+        self.frame = b""  # the last one that a neighbour has sent
+        self.says: Sequence[Message] = ()  # and what it says
         self._published: Passage | None = None  # in this turn
         self._noted = 0  # deliveries of this turn that have been seen
         self._forwarded: Passage | None = None  # the last of ``seen``, if it is of events from elsewhere

@@ -24,6 +24,7 @@ import msgspec
 __all__ = [
     "INTEGER_MAX",
     "INTEGER_MIN",
+    "MARKS_BYTES_MAX",
     "NUMBERS_MAX",
     "SELECTOR_PROPERTY",
     "TYPES_PROPERTY",
@@ -32,7 +33,6 @@ __all__ = [
     "Envelope",
     "Event",
     "EventId",
-    "Marks",
     "Scalar",
     "Share",
     "Sharing",
@@ -84,19 +84,8 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, gc=False):
 NUMBERS_MAX = 256
 """Patterns that an event is numbered for."""
 
-_Signature: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=INTEGER_MAX)]
-_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=INTEGER_MAX)]
-
-
-class Marks(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What brokers say of an event so that it can be missed, and found again. Events have none where nobody asks."""
-
-    numbers: Annotated[tuple[tuple[_Signature, _Number], ...], msgspec.Meta(max_length=NUMBERS_MAX)]
-    """The signature of each pattern that it matches where it was published, and its number there."""
-    route: tuple[str, ...] = ()
-    """The brokers by which it has come, where that is recorded: its own first."""
-    address: str = ""
-    """Where its own broker can be reached; with a route only."""
+MARKS_BYTES_MAX = 64 * 1024
+"""What brokers say of an event; see ``Event.marks``."""
 
 
 class Share(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -139,7 +128,10 @@ class Event(msgspec.Struct, array_like=True, gc=False):
     seq: int = 0
     envelope: Envelope | None = None
     sharing: Sharing | None = None
-    marks: Marks | None = None
+    number: Annotated[int, msgspec.Meta(ge=0, le=INTEGER_MAX)] | None = None
+    """Of all that its source has published for the first pattern of ``marks``, where somebody counts."""
+    marks: Annotated[bytes, msgspec.Meta(max_length=MARKS_BYTES_MAX)] = b""
+    """What brokers say of it so that it can be missed, and found again: bytes that nearly nobody reads."""
 
     @property
     def id(self) -> EventId:
@@ -161,7 +153,6 @@ EVENT_OVERHEAD_BYTES = 320
 
 _MAP_BYTES = 240  # a dictionary or a tuple, however little it holds
 _ENTRY_BYTES = 120  # a name and a value, beside their characters
-_NUMBER_BYTES = 120  # a pair of numbers
 _CHARACTER_BYTES_MAX = 4
 
 
@@ -183,13 +174,11 @@ def in_order_of_numbers(items: Sequence[T], event_of: Callable[[T], Event]) -> l
 
 def event_bytes(event: Event) -> int:
     """About how much memory an event holds; the same number at each call, once the event no longer changes."""
-    size = EVENT_OVERHEAD_BYTES + len(event.payload) + len(event.topic)
+    size = EVENT_OVERHEAD_BYTES + len(event.payload) + len(event.topic) + len(event.marks)
     if event.content_type:
         size += _text_bytes(event.content_type)
     if event.envelope is not None:
         size += _ENTRY_BYTES + _text_bytes(event.envelope.response_topic) + len(event.envelope.correlation or b"")
-    if event.marks is not None:
-        size += _MAP_BYTES + _NUMBER_BYTES * len(event.marks.numbers)
     if event.sharing is not None:
         size += _MAP_BYTES + sum(_ENTRY_BYTES + len(share.topic) for share in event.sharing.choices)
     if event.properties:

@@ -1,4 +1,4 @@
-"""What gossip may say, and what marks an event may have; and the bounds of names, which everything has.
+"""What gossip may say; and the bounds of names, which everything has.
 
 Owns: these checks. Must not know: frames, or how anything is encoded.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from reknit.model.event import INTEGER_MAX, Marks
+from reknit.model.event import INTEGER_MAX
 from reknit.wire.messages import Asker, Gossip, Keeps, Misses, MissesOf, Range, Silent
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "check_asker",
     "check_digest",
     "check_gossip",
-    "check_marks",
     "check_names",
 ]
 
@@ -86,14 +85,6 @@ def check_numbers(numbers: Iterable[tuple[int, int]]) -> None:
     for signature, number in numbers:
         if not 0 <= signature <= INTEGER_MAX or not 0 < number <= INTEGER_MAX:
             raise BadFrame(f"number {number} for pattern {signature}")
-
-
-def check_marks(marks: Marks) -> None:
-    """The numbers are checked by their types."""
-    if marks.route or marks.address:
-        if len(marks.route) > ROUTE_BROKERS_MAX:
-            raise BadFrame(f"an event that came by {len(marks.route)} brokers")
-        check_names(marks.address, *marks.route)
 
 
 def check_names(*names: str) -> None:

@@ -21,7 +21,6 @@ from reknit.wire._checks import (
     check_asker,
     check_digest,
     check_gossip,
-    check_marks,
     check_names,
 )
 from reknit.wire.messages import (
@@ -108,6 +107,7 @@ __all__ = [
     "decode",
     "decode_direct",
     "decode_event",
+    "decode_events",
     "encode",
     "encode_event",
 ]
@@ -154,6 +154,7 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
 _direct_decoder: msgspec.msgpack.Decoder[Direct] = msgspec.msgpack.Decoder(Direct)
 _event_decoder: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
+_events_decoder: msgspec.msgpack.Decoder[list[Event]] = msgspec.msgpack.Decoder(list[Event])
 
 encode = _encoder.encode
 
@@ -200,6 +201,11 @@ def decode_direct(data: bytes) -> Direct:
 def encode_event(event: Event) -> bytes:
     """One event, where it is kept and not sent."""
     return _encoder.encode(event)
+
+
+def decode_events(data: bytes) -> list[Event]:
+    """What ``encode`` made of a list of events that have been checked before."""
+    return _events_decoder.decode(data)
 
 
 def decode_event(data: bytes) -> Event:
@@ -372,8 +378,6 @@ def check_event(event: Event) -> None:
     for values in (event.attributes, event.derived):
         if values:
             check_attributes(values)
-    if event.marks is not None:
-        check_marks(event.marks)
     if event.envelope is not None and event.envelope.response_topic:
         check_topic(event.envelope.response_topic)
     if event.sharing is not None:

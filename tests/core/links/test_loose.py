@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from reknit.core.io import Lost
 from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.links.options import LinkOptions
-from reknit.model.event import Event, Marks
+from reknit.model.event import Event
 from reknit.trace.records import NO_CONNECTION, Kind
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
+from reknit.wire.marks import write_marks
 from reknit.wire.messages import Data, Events, Loose, Sub
 from tests.core.desk import Desk, FarEnd, event, pattern
 
@@ -98,6 +99,7 @@ def test_what_fits_into_no_datagram_is_dropped_and_seen() -> None:
     st.integers(0, 9),
 )
 def test_the_estimate_is_not_too_low(topic: str, payload: bytes, attributes: dict[str, str | int], many: int) -> None:
-    marks = Marks(((2**62, 2**40),) * many, ("broker",) * many, "127.0.0.1:65535")
-    known = Event(topic, payload, dict(attributes), source="broker.18c0ffee000", seq=2**40, marks=marks)
+    number, marks = write_marks([(2**62, 2**40)] * many, ("broker",) * many, "127.0.0.1:65535")
+    named = {"source": "broker.18c0ffee000", "seq": 2**40}
+    known = Event(topic, payload, dict(attributes), **named, number=number, marks=marks)
     assert len(encode(known)) <= datagram_bytes_of(known)

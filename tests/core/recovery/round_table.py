@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from reknit.core.io import Direct, SendDirect
-from reknit.model.event import Event, Marks
+from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire.codec import decode_direct, encode
+from reknit.wire.marks import write_marks
 from reknit.wire.messages import Asker, Events, Gossip, Repair
 from reknit.wire.messages import Direct as Said
 from tests.core.desk import Desk, FarEnd, pattern
@@ -18,8 +19,11 @@ A, B = pattern("a"), pattern("b")
 PA, PB = A.signature(), B.signature()
 
 
-def numbered(topic: str, seq: int, *numbers: tuple[int, int], source: str = "s.1", **marks: Any) -> Event:
-    return Event(topic, source=source, seq=seq, marks=Marks(numbers, **marks))
+def numbered(
+    topic: str, seq: int, *numbers: tuple[int, int], source: str = "s.1", payload: bytes = b"", **marks: Any
+) -> Event:
+    number, said = write_marks(numbers, **marks)
+    return Event(topic, payload, source=source, seq=seq, number=number, marks=said)
 
 
 class RoundTable(Desk):

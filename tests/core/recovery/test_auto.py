@@ -6,6 +6,7 @@ from typing import Any
 
 from reknit.core.io import Deliver
 from reknit.wire.codec import encode
+from reknit.wire.marks import read_marks
 from reknit.wire.messages import Events, Misses, MissesOf, Repair, Silent
 from tests.core.desk import event
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
@@ -36,8 +37,8 @@ def test_events_say_where_their_own_broker_is_and_not_by_which_others_they_came(
     table = _table()
     table.publish(event("a"))
     table.events(table.n, _event(1))
-    sent = [each.marks for say in table.m.heard() if isinstance(say, Events) for each in say.events]
-    assert [(marks.route, marks.address) for marks in sent if marks] == [(("b",), "b:1"), (("s",), ADDRESS)]
+    sent = [read_marks(each.marks) for say in table.m.heard() if isinstance(say, Events) for each in say.events]
+    assert [(marks.route, marks.address) for marks in sent] == [(("b",), "b:1"), (("s",), ADDRESS)]
 
 
 def test_one_question_past_the_tree_names_all_that_is_missing_of_a_source() -> None:

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.policies import PolicyName, make_policy
-from reknit.model.event import Event, Marks, event_bytes
+from reknit.model.event import Event
+from reknit.wire.codec import encode
+from reknit.wire.marks import numbers_of_event
+from reknit.wire.messages import Data, Events
+from tests.core.recovery.round_table import numbered
 
 NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
 
@@ -21,18 +25,18 @@ def _cache(name: PolicyName = "en-route", events_max: int = 10, bytes_max: int =
 
 
 def _event(seq: int, *numbers: tuple[int, int], source: str = "s", payload: bytes = b"") -> Event:
-    return Event("a", payload, source=source, seq=seq, marks=Marks(numbers))
+    return numbered("a", seq, *numbers, source=source, payload=payload)
 
 
 def test_an_event_is_found_by_each_of_its_numbers() -> None:
     """EPIDEMIC, 4.2: whoever is subscribed to Pb can tell that S:Pb-4 and S:Pa-5 are the same event."""
     cache = _cache()
     event = _event(9, (1, 5), (2, 4))
-    cache.put(event, own=True, born=0.0)
+    cache.put([event], own=True, born=0.0)
     for signature, number in ((1, 5), (2, 4)):
         cached = cache.find("s", signature, number, 0.0)
         assert cached is not None
-        assert cached.event is event
+        assert cached.event == event
     assert cache.find("s", 1, 4, 0.0) is None
     assert cache.find("t", 1, 5, 0.0) is None
     assert sorted(cache.signatures()) == [1, 2]
@@ -40,53 +44,69 @@ def test_an_event_is_found_by_each_of_its_numbers() -> None:
 
 def test_nobody_gets_what_is_older_than_it_asks_for() -> None:
     cache = _cache()
-    cache.put(_event(1, (1, 1)), own=True, born=5.0)
+    cache.put([_event(1, (1, 1))], own=True, born=5.0)
     assert cache.find("s", 1, 1, 5.0) is not None
     assert cache.find("s", 1, 1, 5.1) is None
     assert list(cache.fresh(1, 5.0)) == [("s", [1])]
     assert list(cache.fresh(1, 5.1)) == []
 
 
-def test_what_has_no_numbers_cannot_be_asked_for_and_is_not_kept() -> None:
+def test_what_has_no_numbers_cannot_be_found() -> None:
     cache = _cache()
-    cache.put(Event("a", source="s", seq=1), own=True, born=0.0)
-    assert len(cache) == 0
+    cache.put([Event("a", source="s", seq=1)], own=True, born=0.0)
+    assert cache.signatures() == []
+
+
+def test_a_frame_is_kept_as_it_came_and_read_when_somebody_asks() -> None:
+    cache = _cache(events_max=3)
+    frame = encode(Data(1, 1, 0, 0, [Events([_event(seq, (1, seq)) for seq in (1, 2, 3, 4)])]))
+    cache.put_frame(frame, 4, own=True, born=5.0)
+    assert (len(cache), cache.size) == (3, len(frame))
+    assert not cache._numbers
+    assert cache.find("s", 1, 1, 0.0) is None  # the oldest had to go
+    assert [event.seq for event in cache] == [2, 3, 4]
+    cache.put([_event(5, (1, 5))], own=True, born=6.0)
+    assert [event.seq for event in cache] == [3, 4, 5]
+    assert cache.find("s", 1, 4, 5.5) is None
+    assert cache.find("s", 1, 5, 5.5) is not None
 
 
 def test_what_nobody_asks_for_is_not_even_listed() -> None:
     for name in NAMES:
         cache = _cache(name, events_max=10)
         for seq in range(1, 200):
-            cache.put(_event(seq, (1, seq)), own=True, born=0.0)
+            cache.put([_event(seq, (1, seq))], own=True, born=0.0)
         assert not cache._numbers
-        assert sum(len(batch.events) for batch in cache._unlisted) <= 10 + 2 * cache.policy.batch_max
+        assert sum(batch.left for batch in cache._unlisted) <= 10
+        assert sum(batch.left for batch in cache._open.values()) < cache.policy.batch_max
         assert len(cache.signatures()) == 1
         assert len(cache) == sum(len(numbers) for _, numbers in cache.fresh(1, 0.0)) == 10
 
 
 def test_own_keeps_own_ones_only() -> None:
     cache = _cache("own")
-    cache.put(_event(1, (1, 1)), own=False, born=0.0)
-    cache.put(_event(2, (1, 2)), own=True, born=0.0)
+    cache.put([_event(1, (1, 1))], own=False, born=0.0)
+    cache.put([_event(2, (1, 2))], own=True, born=0.0)
     assert [event.seq for event in cache] == [2]
 
 
 def test_it_is_bounded_by_bytes_too() -> None:
-    one = event_bytes(_event(1, (1, 1), payload=bytes(100)))
+    one = len(encode([_event(1, (1, 1), payload=bytes(100))]))
     cache = _cache(bytes_max=2 * one)
     for seq in range(1, 5):
-        cache.put(_event(seq, (1, seq), payload=bytes(100)), own=True, born=0.0)
+        cache.put([_event(seq, (1, seq), payload=bytes(100))], own=True, born=0.0)
+        assert cache.size <= 2 * one
     assert [event.seq for event in cache] == [3, 4]
-    cache.put(_event(9, (1, 9), payload=bytes(3 * one)), own=True, born=0.0)
+    cache.put([_event(9, (1, 9), payload=bytes(3 * one))], own=True, born=0.0)
     assert [event.seq for event in cache] == [3, 4]
-    assert cache.bytes == 2 * one
+    assert cache.size == 2 * one
 
 
 def test_two_events_under_one_number_do_no_harm() -> None:
     for seed in range(4):
         cache = EventCache(make_policy("probabilistic", random.Random(seed)), 2, 1 << 20)
         for seq in (1, 2, 3, 4, 5):
-            cache.put(_event(seq, (1, 1), (1, 1)), own=True, born=0.0)
+            cache.put([_event(seq, (1, 1), (1, 1))], own=True, born=0.0)
         assert len(cache) == 2
 
 
@@ -108,7 +128,7 @@ def test_what_is_listed_is_what_is_kept(
         known.add((source, seq))
         if look:
             cache.signatures()
-        cache.put(_event(seq, *((each, seq) for each in sorted(signatures)), source=source), own, 0.0)
+        cache.put([_event(seq, *((each, seq) for each in sorted(signatures)), source=source)], own, 0.0)
         assert len(cache) <= 4
     listed = {
         (source, signature, number)
@@ -116,6 +136,5 @@ def test_what_is_listed_is_what_is_kept(
         for source, numbers in cache.fresh(signature, 0.0)
         for number in numbers
     }
-    kept = {(event.source, *number) for event in cache for number in (event.marks.numbers if event.marks else ())}
+    kept = {(event.source, *number) for event in cache for number in numbers_of_event(event)}
     assert listed == kept
-    assert cache.bytes == sum(map(event_bytes, cache))

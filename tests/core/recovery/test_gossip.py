@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reknit.core.recovery.ranges import count
-from reknit.model.event import Event
 from reknit.wire.messages import Manner, Misses, Repair
 from tests.core.desk import pattern
 from tests.core.recovery.round_table import PA, PB, A, RoundTable, numbered
@@ -80,8 +79,7 @@ def test_a_digest_that_lies_costs_no_more_than_an_honest_one() -> None:
 def test_an_answer_is_bounded_and_goes_in_small_datagrams() -> None:
     table = RoundTable("subscriber-pull", answer_bytes_max=10_000)
     for number in range(1, 60):
-        marks = numbered("a", number, (PA, number)).marks
-        table.events(table.n, Event("a", bytes(500), source="s.1", seq=number, marks=marks))
+        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(500)))
     _ask(table, (1, 59))
     sent = [said for _, said in table.directs() if isinstance(said, Repair)]
     assert 7_000 < sum(len(each.payload) for said in sent for each in said.events) < 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reknit.wire.marks import read_marks
 from reknit.wire.messages import Events, MissesOf, Silent
 from tests.core.desk import event
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
@@ -25,8 +26,8 @@ def test_events_record_the_way_that_they_come() -> None:
     table = RoundTable("publisher-pull")
     table.publish(event("a"))
     table.events(table.n, numbered("a", 1, (PA, 1), route=("s", "n"), address=ADDRESS))
-    sent = [each.marks for say in table.m.heard() if isinstance(say, Events) for each in say.events]
-    assert [(marks.route, marks.address) for marks in sent if marks] == [(("b",), "b:1"), (("s", "n", "b"), ADDRESS)]
+    sent = [read_marks(each.marks) for say in table.m.heard() if isinstance(say, Events) for each in say.events]
+    assert [(marks.route, marks.address) for marks in sent] == [(("b",), "b:1"), (("s", "n", "b"), ADDRESS)]
 
 
 def test_a_round_asks_back_along_the_way_of_the_last_event() -> None:

@@ -10,6 +10,7 @@ from reknit.core.io import Attach, Deliver, DeliverShared, Direct, Join, Missed,
 from reknit.model.event import Event, Share, Sharing
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
+from reknit.wire.marks import numbers_of_event
 from reknit.wire.messages import Events, Misses, Repair, Silent
 from tests.core.desk import Desk, event, pattern
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
@@ -29,7 +30,7 @@ def test_an_event_is_numbered_for_the_patterns_that_neighbours_want() -> None:
     table.client("ann", pattern("+"))
     table.publish(event("a"), event("a"), event("b"))
     every = pattern("#").signature()
-    assert [dict(each.marks.numbers) for each in _sent(table) if each.marks] == [
+    assert [dict(numbers_of_event(each)) for each in _sent(table)] == [
         {PA: 1, every: 1},
         {PA: 2, every: 2},
         {PB: 1, every: 3},
@@ -40,7 +41,9 @@ def test_without_recovery_nothing_is_numbered() -> None:
     desk = Desk("n")
     far = desk.linked("n", 1, A)
     desk.publish(event("a"))
-    assert [each.marks for say in far.heard() if isinstance(say, Events) for each in say.events] == [None]
+    assert [(each.number, each.marks) for say in far.heard() if isinstance(say, Events) for each in say.events] == [
+        (None, b"")
+    ]
 
 
 # --- gaps
@@ -290,9 +293,7 @@ def test_a_datagram_in_never_causes_more_than_a_bounded_number_of_bytes_out(says
     table = RoundTable(algorithm, answer_bytes_max=2000)
     table.client("ann", A)
     for number in range(1, 60):
-        table.events(
-            table.n, Event("a", bytes(300), source="s.1", seq=number, marks=numbered("a", 1, (PA, number)).marks)
-        )
+        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(300)))
     for message in says:
         before = len(table.effects)
         datagram = encode(message)

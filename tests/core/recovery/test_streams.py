@@ -16,46 +16,46 @@ def _streams(**bounds: int) -> Streams:
 
 def test_a_number_above_the_next_one_shows_a_gap() -> None:
     streams = _streams()
-    assert streams.arrived(S, P, 5, 1) is None
-    assert streams.arrived(S, P, 6, 1) is None
-    assert streams.arrived(S, P, 9, 1) == Gap(range(7, 9), suspected=False)
+    assert streams.arrived(S, P, 5, 5, 1) is None
+    assert streams.arrived(S, P, 6, 6, 1) is None
+    assert streams.arrived(S, P, 9, 9, 1) == Gap(range(7, 9), suspected=False)
 
 
 def test_the_first_number_sets_the_baseline() -> None:
     """Erratum 9: earlier numbers are not lost."""
     streams = _streams()
-    assert streams.arrived(S, P, 500, 1) is None
-    assert streams.arrived(S, P, 501, 1) is None
+    assert streams.arrived(S, P, 500, 500, 1) is None
+    assert streams.arrived(S, P, 501, 501, 1) is None
 
 
 def test_what_came_before_the_first_number_is_suspected_within_a_window() -> None:
     streams = _streams(first_max=3)
-    assert streams.arrived(S, P, 2, 1) == Gap(range(1, 2), suspected=True)
-    assert streams.arrived("t", P, 9, 1) == Gap(range(6, 9), suspected=True)
-    assert streams.arrived("u", P, 1, 1) is None
+    assert streams.arrived(S, P, 2, 2, 1) == Gap(range(1, 2), suspected=True)
+    assert streams.arrived("t", P, 9, 9, 1) == Gap(range(6, 9), suspected=True)
+    assert streams.arrived("u", P, 1, 1, 1) is None
     assert streams.announced("v", P, 2, 1) == Gap(range(1, 3), suspected=True)
 
 
 def test_whoever_subscribes_again_begins_anew() -> None:
     streams = _streams()
-    streams.arrived(S, P, 1, 1)
-    assert streams.arrived(S, P, 9, 2) is None
-    assert streams.arrived(S, P, 11, 2) == Gap(range(10, 11), suspected=False)
+    streams.arrived(S, P, 1, 1, 1)
+    assert streams.arrived(S, P, 9, 9, 2) is None
+    assert streams.arrived(S, P, 11, 11, 2) == Gap(range(10, 11), suspected=False)
 
 
 def test_late_and_recovered_events_are_no_gaps_and_do_not_lower_the_top() -> None:
     """Erratum 10."""
     streams = _streams()
     for number in (1, 5):
-        streams.arrived(S, P, number, 1)
+        streams.arrived(S, P, number, number, 1)
     for number in (3, 2, 4, 5, 1):
-        assert streams.arrived(S, P, number, 1) is None
-    assert streams.arrived(S, P, 6, 1) is None
+        assert streams.arrived(S, P, number, number, 1) is None
+    assert streams.arrived(S, P, 6, 6, 1) is None
 
 
 def test_an_announced_number_shows_the_last_of_a_burst() -> None:
     streams = _streams()
-    streams.arrived(S, P, 3, 1)
+    streams.arrived(S, P, 3, 3, 1)
     assert streams.announced(S, P, 3, 1) is None
     assert streams.announced(S, P, 2, 1) is None
     assert streams.announced(S, P, 5, 1) == Gap(range(4, 6), suspected=False)
@@ -63,23 +63,23 @@ def test_an_announced_number_shows_the_last_of_a_burst() -> None:
 
 def test_a_lie_about_the_future_hides_nothing() -> None:
     streams = _streams(gap_max=4)
-    streams.arrived(S, P, 3, 1)
+    streams.arrived(S, P, 3, 3, 1)
     lie = streams.announced(S, P, 10**15, 1)
     assert lie is not None
     assert len(lie.numbers) == 4
-    assert streams.arrived(S, P, 5, 1) == Gap(range(4, 5), suspected=False)
+    assert streams.arrived(S, P, 5, 5, 1) == Gap(range(4, 5), suspected=False)
 
 
 def test_a_gap_beyond_the_bound_is_cut_and_that_is_seen() -> None:
     streams = _streams(gap_max=2)
-    streams.arrived(S, P, 1, 1)
-    assert streams.arrived(S, P, 10, 1) == Gap(range(8, 10), suspected=False, cut=6)
+    streams.arrived(S, P, 1, 1, 1)
+    assert streams.arrived(S, P, 10, 10, 1) == Gap(range(8, 10), suspected=False, cut=6)
 
 
 def test_streams_are_bounded_and_that_is_seen() -> None:
     streams = _streams(streams_max=2)
     for source in ("a", "b", "c"):
-        streams.arrived(source, P, 1, 1)
+        streams.arrived(source, P, 1, 1, 1)
     assert len(streams) == 2
     assert streams.forgotten == 1
     assert not streams.has_passed("a", P, 1, 1)
@@ -92,7 +92,7 @@ def test_each_number_that_did_not_come_is_missing_once(numbers: list[int], suspe
     streams = _streams(first_max=30 if suspects else 0)
     missing: list[int] = []
     for number in numbers:
-        gap = streams.arrived(S, P, number, 1)
+        gap = streams.arrived(S, P, number, number, 1)
         missing += gap.numbers if gap is not None else ()
     assert len(set(missing)) == len(missing)
     base = 1 if suspects else numbers[0]

@@ -308,6 +308,7 @@ class Link:
 
     def take_data(self, data: Data | Loose) -> Iterator[Arrival]:
         """The frames that are next in line now, in their order; of what has no number, nobody waits for a word."""
+        self.turn.says = data.messages
         if isinstance(data, Data):
             self.take_ack(data)
         if data.session != self.session:

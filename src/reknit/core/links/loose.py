@@ -21,19 +21,15 @@ from reknit.wire.messages import Events, Loose, Message
 
 __all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
 
-_EVENT_BYTES = 48  # what the wire needs beside an event's texts
-_NUMBER_BYTES = 19  # a pair of numbers
+_EVENT_BYTES = 60  # what the wire needs beside an event's texts
 
 
 def datagram_bytes_of(event: Event) -> int:
     """About what the event takes in a datagram; not less."""
     if event.attributes or event.derived or event.properties or event.envelope or not event.topic.isascii():
         return len(encode(event))
-    size = _EVENT_BYTES + len(event.topic) + len(event.payload) + len(event.source) + len(event.content_type)
-    if event.marks is not None:
-        size += _NUMBER_BYTES * len(event.marks.numbers) + sum(len(name) + 2 for name in event.marks.route)
-        size += len(event.marks.address)
-    return size
+    texts = len(event.topic) + len(event.payload) + len(event.source) + len(event.content_type)
+    return _EVENT_BYTES + texts + len(event.marks)
 
 
 class LooseLink(Link):

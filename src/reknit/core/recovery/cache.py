@@ -1,8 +1,9 @@
 """The events that a broker keeps for those who have missed them.
 
 They are found by their numbers, for whoever misses an event knows nothing else of it. Where nothing is lost nobody
-asks, and an event must cost next to nothing then. So events are kept by *batches*, those that came one after the other
-at one time; and a batch is *listed* under the numbers of its events only when somebody asks for the first time since it
+asks, and an event must cost next to nothing then. So events are kept by *batches*, those that came one after the other,
+as the very bytes that brought them: a thousand events are a few objects, and what they were made of is free for the
+next. A batch is read, and *listed* under the numbers of its events, only when somebody asks for the first time since it
 came. Most leave before, and whole.
 
 Each has an *age*: how long ago it was published, as far as the brokers that held it can tell without a common clock.
@@ -15,14 +16,20 @@ Owns: the events and where they are found. Must not know: which events are worth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from reknit.core.recovery.policies import Policy
-from reknit.model.event import Event, event_bytes
+from reknit.model.event import Event
+from reknit.wire.codec import decode, decode_events, encode
+from reknit.wire.marks import numbers_of_event
+from reknit.wire.messages import Data, Events, Loose
 
 __all__ = ["Batch", "Cached", "EventCache"]
+
+BATCH_BYTES_MAX = 256 * 1024
+"""No batch grows beyond this."""
 
 
 class Cached(msgspec.Struct, frozen=True, gc=False):
@@ -32,17 +39,43 @@ class Cached(msgspec.Struct, frozen=True, gc=False):
     born: float
 
 
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """So many events, as bytes: a frame that has brought them and no others, or just these events."""
+
+    data: bytes
+    is_frame: bool
+    count: int
+    born: float
+
+    def read(self) -> list[Cached]:
+        events = _events_of_frame(self.data) if self.is_frame else decode_events(self.data)
+        return [Cached(event, self.born) for event in events]
+
+
 class Batch:
-    """Events that came at one time, the oldest first. ``own``: published here, or wanted by clients here."""
+    """Events that came one after the other. ``own``: published here, or wanted by clients here."""
 
-    __slots__ = ("born", "bytes", "events", "listed", "own")
+    __slots__ = ("bytes", "left", "listed", "own", "parts")
 
-    def __init__(self, own: bool, born: float) -> None:
+    def __init__(self, own: bool) -> None:
         self.own = own
-        self.born = born
-        self.events: list[Event] = []
+        self.parts: list[Part] = []
         self.bytes = 0
-        self.listed = False
+        self.left = 0  # of the oldest, some may have gone
+        self.listed: list[Cached] | None = None  # those that are left, once somebody has asked
+
+    def read(self) -> list[Cached]:
+        """Those that are left, the oldest first; the bytes are not needed any more."""
+        parts, self.parts = self.parts, []
+        events = [cached for part in parts for cached in part.read()]
+        self.listed = events[len(events) - self.left :]
+        return self.listed
+
+
+def _events_of_frame(data: bytes) -> list[Event]:
+    frame = decode(data)
+    messages = frame.messages if isinstance(frame, Data | Loose) else []
+    return [event for message in messages if isinstance(message, Events) for event in message.events]
 
 
 _NONE: Mapping[str, dict[int, Cached]] = {}
@@ -50,44 +83,49 @@ _NONE: Mapping[str, dict[int, Cached]] = {}
 
 class EventCache:
     def __init__(self, policy: Policy[Batch], events_max: int, bytes_max: int) -> None:
-        """Beyond its bounds it may hold two batches: what came last, and what is about to leave."""
+        """Until somebody asks it may hold two batches more: what came last.
+
+        The bytes of a batch count until the last of its events is gone.
+        """
         self.policy = policy
         self.events_max = events_max
         self.bytes_max = bytes_max
-        self._bytes = self._count = 0
+        self._count = self._bytes = 0
         self._newest = -math.inf
-        self._open: dict[bool, Batch] = {own: Batch(own, math.inf) for own in (True, False)}  # may still grow
+        self._open = {own: Batch(own) for own in (True, False)}  # may still grow
         self._unlisted: list[Batch] = []  # in the order in which they came; some may be gone
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
 
     def __len__(self) -> int:
-        self._take_in()
+        self._close_all()
         return self._count
 
     def __iter__(self) -> Iterator[Event]:
-        self._take_in()
-        return (event for batch in self.policy for event in batch.events)
+        self._list()
+        return (cached.event for batch in self.policy for cached in batch.listed or ())
 
     @property
-    def bytes(self) -> int:
-        self._take_in()
+    def size(self) -> int:
+        """In bytes."""
+        self._close_all()
         return self._bytes
 
     @property
     def newest(self) -> float:
         """When the newest of them was published."""
-        self._take_in()
         return self._newest
 
-    def put(self, event: Event, own: bool, born: float) -> None:
-        """One that was not here before, and whose numbers are final.
+    def put(self, events: Sequence[Event], own: bool, born: float) -> None:
+        """Those that were not here before, and whose numbers are final.
 
-        ``own``: it was published here, or is wanted by clients here.
+        ``own``: they were published here, or are wanted by clients here.
         """
-        batch = self._open[own]
-        if batch.born != born or len(batch.events) >= self.policy.batch_max:
-            batch = self._begin(own, born)
-        batch.events.append(event)
+        if events:
+            self._put(Part(encode(events), False, len(events), born), own)
+
+    def put_frame(self, frame: bytes, count: int, own: bool, born: float) -> None:
+        """The same of a frame that has brought so many events, all of which are to be kept."""
+        self._put(Part(frame, True, count, born), own)
 
     def find(self, source: str, signature: int, number: int, published_after: float) -> Cached | None:
         """None, too, for one that is older than that."""
@@ -109,75 +147,72 @@ class EventCache:
 
     # --- inside
 
-    def _begin(self, own: bool, born: float) -> Batch:
-        self._close(self._open[own])
-        self._make_room(exactly=False)
-        batch = self._open[own] = Batch(own, born)
-        return batch
+    def _put(self, part: Part, own: bool) -> None:
+        size = len(part.data)
+        if size > self.bytes_max or not (own or self.policy.takes_strangers):
+            return
+        batch = self._open[own]
+        batch.parts.append(part)
+        batch.left += part.count
+        batch.bytes += size
+        if part.born > self._newest:
+            self._newest = part.born
+        if batch.left >= self.policy.batch_max or batch.bytes >= BATCH_BYTES_MAX:
+            self._close(batch)
 
-    def _take_in(self) -> None:
-        for own, batch in self._open.items():
-            if batch.events:
+    def _close_all(self) -> None:
+        for batch in list(self._open.values()):
+            if batch.left:
                 self._close(batch)
-                self._open[own] = Batch(own, math.inf)
-        self._make_room(exactly=True)
 
     def _close(self, batch: Batch) -> None:
-        """From now on it counts; what cannot be kept, or not be found, is not in it any more."""
-        events = [event for event in batch.events if event.marks is not None]
-        sizes = list(map(event_bytes, events))
-        if sizes and max(sizes) > self.bytes_max:
-            events = [event for event, size in zip(events, sizes, strict=True) if size <= self.bytes_max]
-            sizes = [size for size in sizes if size <= self.bytes_max]
-        if not events or not (batch.own or self.policy.takes_strangers):
-            return
-        batch.events, batch.bytes = events, sum(sizes)
-        self._count += len(events)
+        """From now on it counts, and may have to leave."""
+        self._open[batch.own] = Batch(batch.own)
+        self._count += batch.left
         self._bytes += batch.bytes
-        self._newest = max(self._newest, batch.born)
         self.policy.came(batch, batch.own)
         self._unlisted.append(batch)
-
-    def _make_room(self, exactly: bool) -> None:
-        """Unless ``exactly``, a batch of which only a part has to go may stay."""
         while self._count > self.events_max or self._bytes > self.bytes_max:
-            batch = self.policy.leave()
-            if len(batch.events) <= self._count - self.events_max:
-                self._drop(batch, len(batch.events), batch.bytes)
-                continue
-            if exactly or self._bytes > self.bytes_max:
-                self._drop(batch, 1, event_bytes(batch.events[0]))
-            if batch.events:
-                self.policy.back(batch, batch.own)
-            if not exactly and self._bytes <= self.bytes_max:
-                break
+            self._make_room()
         if len(self._unlisted) > 2 * self.events_max:
-            self._unlisted = [each for each in self._unlisted if each.events]
+            self._unlisted = [each for each in self._unlisted if each.left]
 
-    def _drop(self, batch: Batch, count: int, size: int) -> None:
+    def _make_room(self) -> None:
+        batch = self.policy.leave()
+        surplus = self._count - self.events_max
+        if self._bytes > self.bytes_max or surplus >= batch.left:
+            self._drop(batch, batch.left)
+        else:
+            self._drop(batch, surplus)
+            self.policy.back(batch, batch.own)
+
+    def _drop(self, batch: Batch, count: int) -> None:
         """The oldest of a batch."""
-        if batch.listed:
-            for event in batch.events[:count]:
-                self._unlist(event)
-        del batch.events[:count]
-        batch.bytes -= size
+        if batch.listed is not None:
+            for cached in batch.listed[:count]:
+                self._unlist(cached.event)
+            del batch.listed[:count]
         self._count -= count
-        self._bytes -= size
+        batch.left -= count
+        if not batch.left:
+            self._bytes -= batch.bytes
+            batch.parts.clear()
 
     def _list(self) -> None:
-        self._take_in()
+        self._close_all()
         unlisted, self._unlisted = self._unlisted, []
-        lists = self._numbers
         for batch in unlisted:
-            batch.listed = True
-            for event in batch.events:
-                cached = Cached(event, batch.born)
-                for signature, number in event.marks.numbers if event.marks is not None else ():
-                    lists.setdefault(signature, {}).setdefault(event.source, {})[number] = cached
+            if batch.left:
+                for cached in batch.read():
+                    self._list_event(cached.event, cached)
+
+    def _list_event(self, event: Event, cached: Cached) -> None:
+        for signature, number in numbers_of_event(event):
+            self._numbers.setdefault(signature, {}).setdefault(event.source, {})[number] = cached
 
     def _unlist(self, event: Event) -> None:
         """Two events under one number are somebody's lie; the later one is found."""
-        for signature, number in event.marks.numbers if event.marks is not None else ():
+        for signature, number in numbers_of_event(event):
             sources = self._numbers.get(signature, {})
             numbers = sources.get(event.source, {})
             if number in numbers and numbers[number].event is event:

@@ -135,10 +135,13 @@ class Talk:
 
     # --- gaps
 
-    def arrived(self, source: str, signature: int, number: int, epoch: int) -> None:
-        """An event of a pattern that is wanted here has come."""
-        if (gap := self.streams.arrived(source, signature, number, epoch)) is not None:
+    def arrived(self, source: str, signature: int, first: int, last: int, epoch: int) -> None:
+        """Events of a pattern that is wanted here have come, with all these numbers."""
+        if (gap := self.streams.arrived(source, signature, first, last, epoch)) is not None:
             self._lose(source, signature, gap)
+        if self.lost:
+            for number in range(first, last + 1):
+                self._found((source, signature, number))
 
     def announced(self, source: str, signature: int, number: int) -> None:
         """Somebody says that there was such an event, of a pattern that is wanted here."""
@@ -167,8 +170,7 @@ class Talk:
                 self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
                 self._tell(pattern, source, number, number, "given up")
 
-    def found(self, triple: Triple) -> None:
-        """It has come, on whatever way."""
+    def _found(self, triple: Triple) -> None:
         source, signature, number = triple
         loss, pattern = self.lost.remove(triple), self.signatures.patterns.get(signature)
         if loss is not None and not loss.suspected and pattern is not None:

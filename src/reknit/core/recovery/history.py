@@ -57,6 +57,16 @@ class History:
             self._make_room(known)
         return True
 
+    def add_run(self, source: str, first: int, last: int) -> bool:
+        """All from ``first`` to ``last``, if they are just the next ones; if not, nothing is added."""
+        known = self._of.get(source)
+        if known is None:
+            known = self._begin(source)
+        if first != known.floor + 1 or known.above:
+            return False
+        known.floor = last
+        return True
+
     def _begin(self, source: str) -> _Source:
         if len(self._of) >= self.sources_max:
             del self._of[next(iter(self._of))]

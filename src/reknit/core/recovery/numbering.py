@@ -1,51 +1,91 @@
 """The numbers of a source: for each pattern, how many of its events there have been.
 
 An event matches several patterns, and whoever wants one of them sees only the events of that one. So it is not enough
-to number the events of a source: each event carries one number for each pattern that it matches (EPIDEMIC, 4.2), and a
-missing number tells whoever wants the pattern that an event is missing.
+to number the events of a source: each event has one number for each pattern that it matches (EPIDEMIC, 4.2), and a
+missing number tells whoever wants the pattern that an event is missing. What is the same from one event to the next is
+written once (see ``wire.marks``).
 
 Owns: the counts of this life of this broker. Must not know: what matches, or who looks at the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 
-__all__ = ["Number", "Numbering"]
+from reknit.wire.marks import Number, write_marks
 
-Number = tuple[int, int]
-"""The signature of a pattern, and how many events of this source there have been for it."""
+__all__ = ["Numbering"]
+
+_ALONE = (0,)
+
+
+class _Said:
+    """Marks of events that match the same patterns, for as long as the numbers of those differ by the same.
+
+    ``told``: the same with the way to this broker; ``told_at``: when it was told last.
+    """
+
+    __slots__ = ("lags", "plain", "told", "told_at")
+
+    def __init__(self, lags: tuple[int, ...], plain: bytes, told: bytes, told_at: float) -> None:
+        self.lags = lags
+        self.plain = plain
+        self.told = told
+        self.told_at = told_at
 
 
 class Numbering:
-    def __init__(self, patterns_max: int) -> None:
-        """Beyond ``patterns_max``, the pattern that was counted first begins anew; ``forgotten`` says how often."""
+    def __init__(self, patterns_max: int, way: tuple[tuple[str, ...], str] = ((), ""), told_s: float = 0.0) -> None:
+        """Beyond ``patterns_max``, the pattern that was counted first begins anew; ``forgotten`` says how often.
+
+        ``way``: to this broker, and its address, where events have to say it. Of those for the same patterns one in
+        ``told_s`` does; all, if that is 0.
+        """
         self.patterns_max = patterns_max
+        self.way = way
+        self.told_s = told_s
         self.forgotten = 0
         self._last: dict[int, int] = {}
+        self._said: dict[tuple[int, ...], _Said] = {}
 
-    def stamp(self, signatures: Sequence[int]) -> tuple[Number, ...]:
-        """One more event, for these patterns."""
+    def stamp(self, signatures: tuple[int, ...], count: int, now: float) -> tuple[int, bytes, bytes]:
+        """So many more events, one after the other, for these patterns, of which there is at least one.
+
+        The number of the first of them, the marks of all, and those of the first, which may have to tell the way.
+        """
         last = self._last
-        try:
-            if len(signatures) == 1:  # as most
-                number = last[signatures[0]] = last[signatures[0]] + 1
-                return ((signatures[0], number),)
-        except KeyError:
-            pass
         for signature in signatures:
-            number = last.get(signature, 0) + 1
-            if number == 1:
-                self._make_room()
-            last[signature] = number
-        return tuple([(signature, last[signature]) for signature in signatures])
+            if signature in last:
+                last[signature] += count
+            else:
+                self._begin(signature, count)
+        end = last[signatures[0]]
+        lags = tuple([last[each] - end for each in signatures]) if len(signatures) > 1 else _ALONE
+        said = self._said.get(signatures)
+        if said is None or said.lags != lags:
+            said = self._say(signatures, lags, -math.inf if said is None else said.told_at)
+        if now < said.told_at + self.told_s:
+            return end - count + 1, said.plain, said.plain
+        said.told_at = now
+        return end - count + 1, said.plain if self.told_s else said.told, said.told
 
     def current(self, signatures: Iterable[int]) -> list[Number]:
         """The last numbers of those that have any."""
         return [(signature, self._last[signature]) for signature in signatures if signature in self._last]
 
-    def _make_room(self) -> None:
+    def _say(self, signatures: tuple[int, ...], lags: tuple[int, ...], told_at: float) -> _Said:
+        numbers = list(zip(signatures, lags, strict=True))
+        _, plain = write_marks(numbers)
+        _, told = write_marks(numbers, *self.way)
+        if len(self._said) >= self.patterns_max:
+            self._said.clear()
+        said = self._said[signatures] = _Said(lags, plain, told, told_at)
+        return said
+
+    def _begin(self, signature: int, count: int) -> None:
         """A pattern keeps its count when nobody wants it for a while: somebody may still remember the last number."""
         if len(self._last) >= self.patterns_max:
             del self._last[next(iter(self._last))]
             self.forgotten += 1
+        self._last[signature] = count

@@ -29,7 +29,7 @@ class Policy(ABC, Generic[T]):
 
     takes_strangers: ClassVar[bool] = True
     batch_max: ClassVar[int] = 64
-    """Of events that came together, how many may leave together."""
+    """Of events that came one after the other, how many may leave together; more, if they came in one frame."""
 
     @abstractmethod
     def came(self, what: T, own: bool) -> None: ...

@@ -1,9 +1,9 @@
 """Recovery: events that were lost on the way come back by gossip (EPIDEMIC).
 
-Every event that comes by is noted: the ones published here are numbered, for each pattern that a neighbour wants; the
-others may show a gap; and all may be kept for those who miss them. What is missing is asked for in rounds, by one of
-several algorithms. An event that comes back is delivered to the clients here and kept, but goes to no neighbour:
-whoever misses it asks for it, too (erratum 15).
+Events that come by are noted, all of a frame at once: those published here are numbered, for each pattern that a
+neighbour wants; others may show a gap; and all may be kept for those who miss them. What is missing is asked for in
+rounds, by one of several algorithms. An event that comes back is delivered to the clients here and kept, but goes to no
+neighbour: whoever misses it asks for it, too (erratum 15).
 
 Owns: the numbering, the guard against copies, the alarm of the rounds. Must not know: how the tree is shaped, how an
 event is delivered, or how an algorithm finds what is lost.
@@ -12,7 +12,7 @@ event is delivered, or how an algorithm finds what is lost.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reknit.core.links.custody import Custody
@@ -27,21 +27,23 @@ from reknit.core.recovery.publisher_pull import receive_misses_of
 from reknit.core.recovery.pull import ask_for, receive_misses
 from reknit.core.recovery.push import Push
 from reknit.core.recovery.ranges import numbers_of
+from reknit.core.recovery.runs import Run, runs_of
 from reknit.core.recovery.silence import Silence
 from reknit.core.recovery.strategies import make_strategies
 from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import Route, Table
 from reknit.core.turn import Turn, earliest
-from reknit.model.event import NUMBERS_MAX, Event, Marks
+from reknit.model.event import INTEGER_MAX, NUMBERS_MAX, Event
 from reknit.trace.records import Kind
 from reknit.wire.codec import ROUTE_BROKERS_MAX, BadFrame, decode_direct
+from reknit.wire.marks import Marks, extend_marks, numbers_of_event, read_marks
 from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
 
 __all__ = ["Recovery", "make_recovery"]
 
-TOLD_EVERY = 64
-"""Where events only have to say where their own broker is reached, one of so many does: each costs those that read it.
-Whoever has missed it hears it with the next one, or with the heartbeat."""
+TOLD_S = 0.5
+"""Where events only have to say where their own broker is reached, of those for the same patterns one in so long does:
+each costs those that read it. Whoever has missed it hears it with the next one, or with the heartbeat."""
 
 
 class Recovery:
@@ -67,67 +69,114 @@ class Recovery:
         self.talk = Talk(turn, overlay, table, signatures, self.cache, options, source, address, rng)
         self.lost = self.talk.lost
         self.history = history
-        self.numbering = Numbering(options.patterns_max)
         self.silence = Silence(options.heartbeat_s, options.heartbeats)
         self.strategies = make_strategies(self.talk)
         self.records_routes = any(each.records_routes for each in self.strategies)
         self._names_publisher = any(each.names_publisher for each in self.strategies)
         begins = self.records_routes or self._names_publisher
         self._way = ((turn.node,), address) if begins else ((), "")  # of what begins its way here
+        self.numbering = Numbering(options.patterns_max, self._way, 0.0 if self.records_routes else TOLD_S)
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
         self._spoke_at = -1.0
         self._spoke_for: tuple[int, ...] = ()
-        # What every event asks for, found once.
-        self._keep, self._find_stream, self._lost_now = self.cache.put, self.talk.streams.find, self.lost.entries
+        self._lost_now, self._find_stream = self.lost.entries, self.talk.streams.find  # asked for every run
         self._held: list[tuple[str, Silent, Custody]] = []
 
     # --- events that come by
 
-    def note(self, event: Event, route: Route) -> None:
-        """It goes on its way now, here as ``route`` says."""
-        now = self.turn.now
-        if event.source == self.source:
-            if event.marks is None and route.signatures:
-                self._number(event, route.signatures, now)
-                self._keep(event, True, now)
-        elif event.marks is not None:
-            self._look_at(event, event.marks)
-            self._keep(event, bool(route.matches), now)
-        if self._round_at is None and (self._proactive or self._lost_now):
-            self._set_round()
+    def number(self, events: Sequence[Event], routes: Sequence[Route]) -> Sequence[Event]:
+        """They were published here; those that are wanted elsewhere get numbers, and are returned.
 
-    def _number(self, event: Event, signatures: tuple[int, ...], now: float) -> None:
-        if len(signatures) > NUMBERS_MAX:
-            signatures = signatures[:NUMBERS_MAX]
-        numbers = self.numbering.stamp(signatures)
-        tells = self._way[0] and (self.records_routes or numbers[0][1] % TOLD_EVERY == 1)
-        event.marks = Marks(numbers, *self._way) if tells else Marks(numbers)
+        ``routes``: where each goes; those of one topic are the same.
+        """
+        if routes and routes.count(routes[0]) == len(routes):
+            parts = [(routes[0], events)]
+        else:
+            parts = list(_parts_by_route(events, routes))
+        numbered: list[Event] = []
+        for route, some in parts:
+            if route.signatures:
+                self._number(some, route.signatures[:NUMBERS_MAX])
+                numbered += some
+        return numbered
+
+    def _number(self, events: Sequence[Event], signatures: tuple[int, ...]) -> None:
+        number, marks, told = self.numbering.stamp(signatures, len(events), self.turn.now)
+        for event in events:
+            event.number = number
+            event.marks = marks
+            number += 1
+        events[0].marks = told
+        now = self.turn.now
         if now != self._spoke_at or signatures is not self._spoke_for:  # else it is as it was
             self._spoke_at, self._spoke_for = now, signatures
             self.silence.spoke(signatures, now)
 
-    def _look_at(self, event: Event, marks: Marks) -> None:
-        """What its numbers say, and by which way it has come."""
-        source = event.source
-        for signature, number in marks.numbers:
+    def keep(self, events: Sequence[Event]) -> None:
+        """They were published and numbered here."""
+        self.cache.put(events, True, self.turn.now)
+        if self._round_at is None and self._proactive:
+            self._set_round()
+
+    def note(self, events: Sequence[Event], frame: bytes = b"", run: Run | None = None) -> None:
+        """They have come, and none is a copy. ``frame``: what has brought them and no others, if anything has.
+
+        ``run``: all of them, if they are one.
+        """
+        if run is not None and frame:
+            self.cache.put_frame(frame, len(events), self._look_at(run), self.turn.now)
+        else:
+            self._note_runs(events, frame)
+        if self.records_routes:
+            self._record_way(events)
+        if self._round_at is None and (self._proactive or self._lost_now):
+            self._set_round()
+
+    def _note_runs(self, events: Sequence[Event], frame: bytes) -> None:
+        runs = runs_of(events)
+        wanted = {run.marks: self._look_at(run) for run in runs}
+        if frame and len(set(wanted.values())) == 1 and sum(map(len, runs)) == len(events):
+            self.cache.put_frame(frame, len(events), wanted[runs[0].marks], self.turn.now)
+            return
+        numbered = [event for event in events if event.number]
+        for own in (True, False):
+            self.cache.put([event for event in numbered if wanted[event.marks] is own], own, self.turn.now)
+
+    def _look_at(self, run: Run) -> bool:
+        """What the numbers say, and by which way they have come. Whether any are of patterns that are wanted here."""
+        marks, wanted = self._read(run.marks), False
+        for signature, lag in marks.lags:
             epoch = self.own.get(signature)
             if epoch is None:
                 continue
-            stream = self._find_stream((source, signature))
-            if stream is not None and stream.top + 1 == number and stream.epoch == epoch:
-                stream.top = number
-            else:
-                self.talk.arrived(source, signature, number, epoch)
-            if self._lost_now:
-                self.talk.found((source, signature, number))
-        if not marks.route or len(marks.route) >= ROUTE_BROKERS_MAX:
-            return
-        if self.records_routes or self._names_publisher:
-            self._remember_way(source, marks.route, marks.address)
-        if self.records_routes:
-            event.marks = Marks(marks.numbers, (*marks.route, self.turn.node), marks.address)
+            wanted, first, last = True, run.first + lag, run.last + lag
+            stream = self._find_stream((run.source, signature))
+            if stream is not None and stream.top + 1 == first and stream.epoch == epoch and not self._lost_now:
+                stream.top = last
+            elif 0 < first <= last <= INTEGER_MAX:
+                self.talk.arrived(run.source, signature, first, last, epoch)
+        if marks.route and (self.records_routes or self._names_publisher):
+            self._remember_way(run.source, marks.route, marks.address)
+        return wanted
+
+    def _read(self, marks: bytes) -> Marks:
+        try:
+            return read_marks(marks)
+        except BadFrame:
+            self.talk.figures.malformed += 1
+            return Marks()
+
+    def _record_way(self, events: Sequence[Event]) -> None:
+        """Events of one source have come by the same way, so most of them say the same."""
+        read, written = b"", b""
+        for event in events:
+            if event.number and event.marks != read:
+                read = event.marks
+                written = extend_marks(self._read(read), self.turn.node) or read
+            if event.number:
+                event.marks = written
 
     def _remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:
         routes = self.talk.routes
@@ -194,20 +243,25 @@ class Recovery:
     def _events_of(self, repair: Repair) -> Iterator[tuple[Event, float]]:
         talk = self.talk
         for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
-            marks = event.marks
-            if marks is None or event.source == self.source or not self._is_missed(event.source, marks):
+            if event.source == self.source or not self._is_missed(event):
                 talk.figures.unasked += not self.history.knows(event.source, event.seq)
                 continue
             new = self.history.add(event.source, event.seq)
-            self._look_at(event, Marks(marks.numbers))
+            self._arrived_again(event)
             if new:
-                self.cache.put(event, True, self.turn.now - age_s)
+                self.cache.put([event], True, self.turn.now - age_s)
                 talk.figures.recovered += 1
                 self.turn.see(Kind.RECOVERED, peer=repair.sender, event=event)
                 yield event, self.turn.now - age_s
 
-    def _is_missed(self, source: str, marks: Marks) -> bool:
-        return any((source, *number) in self.lost for number in marks.numbers)
+    def _is_missed(self, event: Event) -> bool:
+        return any((event.source, *number) in self.lost for number in numbers_of_event(event))
+
+    def _arrived_again(self, event: Event) -> None:
+        """By another way than events usually come, which is not to be remembered."""
+        for signature, number in numbers_of_event(event):
+            if (epoch := self.own.get(signature)) is not None:
+                self.talk.arrived(event.source, signature, number, number, epoch)
 
     # --- the last of a burst
 
@@ -310,10 +364,23 @@ class Recovery:
         return {
             "algorithm": self.options.algorithm,
             "cached": len(self.cache),
-            "cached_bytes": self.cache.bytes,
+            "cached_bytes": self.cache.size,
             "missing": len(self.lost),
             **{name: getattr(figures, name) for name in names},
         }
+
+
+def _parts_by_route(events: Sequence[Event], routes: Sequence[Route]) -> Iterator[tuple[Route, list[Event]]]:
+    """All events with the same route together, unless a pattern belongs to several: its numbers have to rise."""
+    parts: dict[int, tuple[Route, list[Event]]] = {}
+    for event, route in zip(events, routes, strict=True):
+        parts.setdefault(id(route), (route, []))[1].append(event)
+    signatures = [signature for route, _ in parts.values() for signature in route.signatures]
+    if len(set(signatures)) == len(signatures):
+        yield from parts.values()
+    else:
+        for event, route in zip(events, routes, strict=True):
+            yield route, [event]
 
 
 def make_recovery(

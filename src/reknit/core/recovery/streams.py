@@ -33,7 +33,7 @@ class Gap:
 
 
 class _Stream:
-    """``top`` may be raised by one by whoever has the next event of the same epoch: that is what nearly all do."""
+    """``top`` may be raised by whoever has the next events of the same epoch: that is what nearly all do."""
 
     __slots__ = ("epoch", "top")
 
@@ -52,20 +52,15 @@ class Streams:
         self._of: dict[tuple[str, int], _Stream] = {}
         self.find = self._of.get
 
-    def arrived(self, source: str, signature: int, number: int, epoch: int) -> Gap | None:
-        """An event has come, on whatever way."""
+    def arrived(self, source: str, signature: int, first: int, last: int, epoch: int) -> Gap | None:
+        """Events have come, on whatever way, with all the numbers from ``first`` to ``last``."""
         stream = self._of.get((source, signature))
         if stream is None or stream.epoch != epoch:
-            self._begin(source, signature, number, epoch)
-            return self._first(number - 1)
+            self._begin(source, signature, last, epoch)
+            return self._first(first - 1)
         top = stream.top
-        if number == top + 1:
-            stream.top = number
-            return None
-        if number <= top:
-            return None
-        stream.top = number
-        return self._gap(top, number - 1)
+        stream.top = max(top, last)
+        return self._gap(top, first - 1) if first > top + 1 else None
 
     def announced(self, source: str, signature: int, number: int, epoch: int) -> Gap | None:
         """Somebody says that there has been an event of this number."""

@@ -240,7 +240,8 @@ class Shares:
             return
         of = sharing.of if sharing.alone else event.id
         errand = Sharing((_share(group, broker),), tried, of)
-        self.errands.append((msgspec.structs.replace(event, sharing=errand, source="", seq=0, marks=None), custody))
+        anew = msgspec.structs.replace(event, sharing=errand, source="", seq=0, number=None, marks=b"")
+        self.errands.append((anew, custody))
 
     # --- events for which there is no member
 

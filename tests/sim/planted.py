@@ -107,8 +107,9 @@ def _name(function: Plant) -> str:
 
 @plant
 def skip_the_guard_against_copies(patch: Patch) -> None:
-    def take(self: Transit, event: Any, arrived: Arrived) -> None:
-        self._dispatch(event, arrived.peer, arrived.skip, arrived.custody)
+    def take(self: Transit, events: Any, arrived: Arrived) -> None:
+        for event in events:
+            self._dispatch(event, self.routing.route(event), arrived.peer, arrived.skip, arrived.custody)
 
     patch.setattr(Transit, "take", take)
 
@@ -117,7 +118,9 @@ def skip_the_guard_against_copies(patch: Patch) -> None:
 def forward_to_the_sender(patch: Patch) -> None:
     original = Transit._dispatch
     patch.setattr(
-        Transit, "_dispatch", lambda self, event, sender, skip, custody: original(self, event, "", (), custody)
+        Transit,
+        "_dispatch",
+        lambda self, event, route, sender, skip, custody: original(self, event, route, "", (), custody),
     )
 
 
@@ -410,9 +413,9 @@ def keep_the_routes_of_a_link_that_was_left(patch: Patch) -> None:
 def route_before_the_tables_are_known(patch: Patch) -> None:
     original = Transit.take
 
-    def take(self: Transit, event: Any, arrived: Arrived) -> None:
+    def take(self: Transit, events: Any, arrived: Arrived) -> None:
         self.gate.open, shut = True, self.gate.open
-        original(self, event, arrived)
+        original(self, events, arrived)
         self.gate.open = shut
 
     patch.setattr(Transit, "take", take)
@@ -859,6 +862,12 @@ def deliver_again_what_has_come_back(patch: Patch) -> None:
 
 @among("loss")
 @plant
+def forget_what_has_come_in_line(patch: Patch) -> None:
+    patch.setattr(History, "add_run", lambda self, source, first, last: True)
+
+
+@among("loss")
+@plant
 def take_every_copy_for_an_event(patch: Patch) -> None:
     patch.setattr(Transit, "_is_copy", lambda self, event: False)
 
@@ -919,7 +928,7 @@ def forget_all_of_a_pattern_when_one_of_it_comes(patch: Patch) -> None:
 @plant
 def send_what_has_come_back_on_along_the_tree(patch: Patch) -> None:
     def deliver(self: Transit, recovery: Recovery, event: Any, born: float) -> None:
-        self._dispatch(event, "", (), Custody(None, 0, []))
+        self._dispatch(event, self.routing.route(event), "", (), Custody(None, 0, []))
 
     patch.setattr(Transit, "deliver_recovered", deliver)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reknit.core.io import Deliver
+from reknit.model.event import Event
 from reknit.wire.codec import encode
 from reknit.wire.marks import read_marks
 from reknit.wire.messages import Events, Misses, MissesOf, Repair, Silent
@@ -175,8 +176,26 @@ def test_the_publishers_broker_says_what_it_will_not_give() -> None:
     table = _table(cache_events_max=2)
     table.publish(*(event("a") for _ in range(4)))
     table.run(2.0)
-    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.0, [(1, 3)]), (PB, 1.0, [(9, 9)])], ["b"], "b:1"))
-    ((to, answer),) = table.directs()
+    lost = [(PA, [(1, 3)]), (PB, [(9, 9)])]
+    for number, age_s in ((7, 3.0), (8, 1.0)):
+        misses = [(signature, age_s, ranges) for signature, ranges in lost]
+        table.direct(MissesOf(table.asker(number=number), "b.1", misses, ["b"], "b:1"))
+    (to, early), (_, late) = table.directs()
     assert to == "x"
+    assert isinstance(early, Repair)
+    assert isinstance(late, Repair)
+    assert ([each.seq for each in early.events], early.gone, early.old) == ([3], [(PA, [(1, 2)]), (PB, [(9, 9)])], [])
+    # Whoever came later was meant to get none of these, and what was published since is all there.
+    assert (late.events, late.gone, late.old) == ([], [], lost)
+
+
+def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
+    table = _table(cache_bytes_max=200)
+    table.publish(event("a"))
+    table.run(1.0)
+    table.publish(Event("a", bytes(300)))
+    table.run(1.0)
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.5, [(1, 2)])], ["b"], "b:1"))
+    ((_, answer),) = table.directs()
     assert isinstance(answer, Repair)
-    assert (answer.events, answer.gone, answer.old) == ([], [(PA, [(1, 2)]), (PB, [(9, 9)])], [(PA, [(3, 3)])])
+    assert (answer.events, answer.gone, answer.old) == ([], [(PA, [(2, 2)])], [(PA, [(1, 1)])])

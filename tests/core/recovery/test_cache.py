@@ -83,6 +83,30 @@ def test_what_nobody_asks_for_is_not_even_listed() -> None:
         assert len(cache) == sum(len(numbers) for _, numbers in cache.fresh(1, 0.0)) == 10
 
 
+def test_only_what_is_young_enough_is_read() -> None:
+    """Whoever has just come suspects that the last few were meant for it: the thousands before need no look."""
+    cache = _cache("probabilistic", events_max=10)
+    for seq in range(1, 6):
+        cache.put([_event(seq, (1, seq))], own=True, born=float(seq))
+    assert cache.find("s", 1, 4, 4.0) is not None
+    assert [batch.newest for batch in cache._unlisted] == [1.0, 2.0, 3.0]
+    assert cache.find("s", 1, 2, 4.0) is None
+    assert cache.find("s", 1, 2, 0.0) is not None
+    assert cache._unlisted == []
+
+
+def test_it_knows_since_when_nothing_had_to_go() -> None:
+    cache = _cache(events_max=2, bytes_max=500)
+    assert cache.keeps_all_since(0.0)
+    for seq in range(1, 4):
+        cache.put([_event(seq, (1, seq))], own=True, born=float(seq))
+        len(cache)
+    assert not cache.keeps_all_since(1.0)
+    assert cache.keeps_all_since(1.1)
+    cache.put([_event(4, (1, 4), payload=bytes(600))], own=True, born=4.0)
+    assert not cache.keeps_all_since(4.0)
+
+
 def test_own_keeps_own_ones_only() -> None:
     cache = _cache("own")
     cache.put([_event(1, (1, 1))], own=False, born=0.0)

@@ -55,13 +55,14 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 class Batch:
     """Events that came one after the other. ``own``: published here, or wanted by clients here."""
 
-    __slots__ = ("bytes", "left", "listed", "own", "parts")
+    __slots__ = ("bytes", "left", "listed", "newest", "own", "parts")
 
     def __init__(self, own: bool) -> None:
         self.own = own
         self.parts: list[Part] = []
         self.bytes = 0
         self.left = 0  # of the oldest, some may have gone
+        self.newest = -math.inf  # when the newest was published
         self.listed: list[Cached] | None = None  # those that are left, once somebody has asked
 
     def read(self) -> list[Cached]:
@@ -91,7 +92,7 @@ class EventCache:
         self.events_max = events_max
         self.bytes_max = bytes_max
         self._count = self._bytes = 0
-        self._newest = -math.inf
+        self._newest = self._gone = -math.inf  # when the newest was published of all, and of those that are gone
         self._open = {own: Batch(own) for own in (True, False)}  # may still grow
         self._unlisted: list[Batch] = []  # in the order in which they came; some may be gone
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
@@ -129,9 +130,14 @@ class EventCache:
 
     def find(self, source: str, signature: int, number: int, published_after: float) -> Cached | None:
         """None, too, for one that is older than that."""
-        self._list()
+        self._list(published_after)
         cached = self._numbers.get(signature, _NONE).get(source, {}).get(number)
         return cached if cached is not None and cached.born >= published_after else None
+
+    def keeps_all_since(self, then: float) -> bool:
+        """Whether nothing has had to leave that was published then or later."""
+        self._close_all()
+        return self._gone < then
 
     def signatures(self) -> list[int]:
         """Of the patterns for which something is kept."""
@@ -150,13 +156,15 @@ class EventCache:
     def _put(self, part: Part, own: bool) -> None:
         size = len(part.data)
         if size > self.bytes_max or not (own or self.policy.takes_strangers):
+            self._gone = max(self._gone, part.born)
             return
         batch = self._open[own]
         batch.parts.append(part)
         batch.left += part.count
         batch.bytes += size
-        if part.born > self._newest:
-            self._newest = part.born
+        if part.born > batch.newest:
+            batch.newest = part.born
+            self._newest = max(self._newest, part.born)
         if batch.left >= self.policy.batch_max or batch.bytes >= BATCH_BYTES_MAX:
             self._close(batch)
 
@@ -192,17 +200,23 @@ class EventCache:
             for cached in batch.listed[:count]:
                 self._unlist(cached.event)
             del batch.listed[:count]
+        self._gone = max(self._gone, batch.newest)
         self._count -= count
         batch.left -= count
         if not batch.left:
             self._bytes -= batch.bytes
             batch.parts.clear()
 
-    def _list(self) -> None:
+    def _list(self, published_after: float = -math.inf) -> None:
+        """Those batches that hold anything which is not older: whoever has just come asks for the last few."""
         self._close_all()
+        if not self._unlisted:
+            return
         unlisted, self._unlisted = self._unlisted, []
         for batch in unlisted:
-            if batch.left:
+            if batch.left and batch.newest < published_after:
+                self._unlisted.append(batch)
+            elif batch.left:
                 for cached in batch.read():
                     self._list_event(cached.event, cached)
 

@@ -230,7 +230,12 @@ class Talk:
         """Of what was published here and asked for in vain: what is not kept any more, and what is too old."""
         gone: Runs = []
         old: Runs = []
-        for signature, _, ranges in rest:
+        for signature, age_s, ranges in rest:
+            if self.cache.keeps_all_since(
+                self.turn.now - age_s
+            ):  # so it was before that, and none has to be looked for
+                old.append((signature, ranges))
+                continue
             kept: dict[bool, list[int]] = {True: [], False: []}
             for number in numbers_of(ranges, self.options.digest_numbers_max):
                 kept[self.cache.find(self.source, signature, number, -math.inf) is not None].append(number)

@@ -122,3 +122,12 @@ def test_it_is_a_set_of_triples(deeds: list[tuple[str, tuple[str, int, int]]]) -
     }
     assert found == known
     assert len(lost) == len(known)
+
+
+@given(st.sets(st.integers(1, 30)), st.integers(1, 30), st.integers(0, 30))
+def test_what_is_missing_between_two_numbers(missing: set[int], first: int, more: int) -> None:
+    lost = LostBuffer(100, 10.0, 1.0, 1.0, 1.0)
+    lost.add("s", 7, sorted(missing), 0.0, suspected=False)
+    lost.add("t", 7, [first], 0.0, suspected=False)
+    assert lost.between("s", 7, first, first + more) == [n for n in range(first, first + more + 1) if n in missing]
+    assert lost.between("s", 8, first, first + more) == []

@@ -139,9 +139,8 @@ class Talk:
         """Events of a pattern that is wanted here have come, with all these numbers."""
         if (gap := self.streams.arrived(source, signature, first, last, epoch)) is not None:
             self._lose(source, signature, gap)
-        if self.lost:
-            for number in range(first, last + 1):
-                self._found((source, signature, number))
+        for number in self.lost.between(source, signature, first, last):
+            self._found((source, signature, number))
 
     def announced(self, source: str, signature: int, number: int) -> None:
         """Somebody says that there was such an event, of a pattern that is wanted here."""

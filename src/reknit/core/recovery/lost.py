@@ -73,6 +73,13 @@ class LostBuffer:
         self.overflowed += len(gone)
         return gone
 
+    def between(self, source: str, signature: int, first: int, last: int) -> list[int]:
+        """Those from ``first`` to ``last``: it costs no more than what is missing, nor than what has come."""
+        numbers = self._numbers.get(signature, {}).get(source, {})
+        if last - first < len(numbers):
+            return [number for number in range(first, last + 1) if number in numbers]
+        return sorted(number for number in numbers if first <= number <= last)
+
     def remove(self, triple: Triple) -> Loss | None:
         loss = self.entries.pop(triple, None)
         if loss is not None:

@@ -291,9 +291,9 @@ class Broker:
                 self._tell(peer)
             case Established(peer=peer):
                 self.book.compare(peer)
-            case Bypassed(gone=gone, by=by):
-                if gone in self.gate.missing:
-                    self.gate.stands_in(by, gone)
+            case Bypassed(gone=gone, by=by, wholly=wholly) if gone in self.gate.missing:
+                self.gate.stands_in(by, gone)
+                if wholly:
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
                 self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))

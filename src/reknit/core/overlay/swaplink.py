@@ -292,7 +292,9 @@ class SwapLinks(SwapReturns):
         self._note(swap, opened=True)
         swap.triangle.opened = swap.triangle.crossed = True
         self.turn.tell(Kind.LINK_TAKEN, peer=swap.mover, detail=note.middle)
-        if swap.sides is not None:
+        if swap.sides is None:
+            yield Bypassed(note.middle, swap.mover, wholly=False)
+        else:
             swap.triangle.split = True
             yield Split(note.middle, swap.mover, swap.sides[1], swap.sides[0])
             yield Tell(swap.mover) if swap.torn else Resumed(swap.mover)
@@ -390,11 +392,18 @@ class SwapLinks(SwapReturns):
         if reborn:
             self._discard(peer)
             yield from self._share(peer)
+            self._doubt_goal(peer)
         swap = self.current
         if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
             self._tear(swap)
             if reborn:
                 self._say_again(swap, peer)
+
+    def _doubt_goal(self, goal: str) -> None:
+        """It may have died before it had the mover, and tells by the old tree until it hears that we are out of it."""
+        for closing in (each for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE):
+            self._unseated[goal] = closing.id
+            self._send(goal, Close(closing.id, True, True))
 
     def _say_again(self, swap: Swapping, peer: str) -> None:
         """What the former life of ``peer`` had heard, and had passed on or not."""

@@ -169,12 +169,15 @@ class SwapReturns(SwapStalls):
         return True
 
     def _waits_behind(self, peer: str, message: Message) -> bool:
-        """Events that are held back, and what stands for all that was sent before it, and must not overtake them."""
+        """Events that are held back, and what stands for all that was sent before it, and must not overtake them.
+
+        If none is held back, it does not wait: what is to end the hold may be behind it, on another link.
+        """
         holds = [hold for hold in self._holds if hold.peer == peer]
         if isinstance(message, Mark):
-            return bool(holds) and message.to != self.turn.node
+            return peer in self._held_back and bool(holds) and message.to != self.turn.node
         if isinstance(message, _CLOSING_STEPS):
-            return bool(holds) and all(hold.id != message.id for hold in holds)
+            return peer in self._held_back and bool(holds) and all(hold.id != message.id for hold in holds)
         return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:

@@ -547,7 +547,7 @@ def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
 
 
-@near(30788)
+@near(31137)
 @among("crashes")
 @plant
 def the_middle_believes_a_goal_that_has_not_heard_of_the_mover_yet(patch: Patch) -> None:

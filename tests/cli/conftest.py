@@ -64,8 +64,12 @@ class Up:
 
     def until_ready(self) -> None:
         while not ((self.directory / STATE_FILE).exists() and self.state["brokers"]):
-            assert self.process.poll() is None, (self.directory / "out").read_text()
-            time.sleep(0.05)
+            self.wait_a_little()
+
+    def wait_a_little(self) -> None:
+        """For something that a network brings about as long as it runs; if it has ended, its last words say why."""
+        assert self.process.poll() is None, (self.directory / "out").read_text()
+        time.sleep(0.05)
 
     def end(self) -> None:
         """Nobody waits for that here."""

@@ -262,6 +262,7 @@ def resume_without_sending_the_rest(patch: Patch) -> None:
 
 
 @plant
+@near(35)
 def let_go_of_frames_once_received(patch: Patch) -> None:
     original = Link._acknowledged
     patch.setattr(Link, "_acknowledged", lambda self, received, settled: original(self, received, received))
@@ -419,6 +420,7 @@ def route_before_the_tables_are_known(patch: Patch) -> None:
 
 
 @plant
+@near(9)
 def speak_before_having_listened(patch: Patch) -> None:
     patch.setattr(Gate, "may_tell", lambda self, neighbour: True)
 
@@ -483,6 +485,7 @@ def a_flooded_event_goes_on_among_the_three(patch: Patch) -> None:
 
 
 @plant
+@near(4)
 def the_mover_gives_its_events_to_the_goal_alone(patch: Patch) -> None:
     original = Triangle._targets
 
@@ -493,6 +496,7 @@ def the_mover_gives_its_events_to_the_goal_alone(patch: Patch) -> None:
 
 
 @plant
+@near(6)
 def the_goal_hears_of_the_ends_of_ways_in_any_order(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_must_stall", lambda self, peer, message: False)
 
@@ -530,6 +534,7 @@ def a_broker_forgets_its_part_in_a_swap(patch: Patch) -> None:
 
 
 @plant
+@near(5)
 def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_tear", lambda self, swap: None)
 
@@ -578,7 +583,7 @@ def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
     patch.setattr(Shares, "_send_on", lambda *_: None)
 
 
-@near(48)
+@near(51)
 @among("groups")
 @only("shares")
 @plant
@@ -612,6 +617,7 @@ def forget_what_members_of_a_life_before_were_to_get(patch: Patch) -> None:
 @among("groups")
 @only("shares")
 @plant
+@near(7)
 def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
     original = Shares.recall
 

@@ -138,11 +138,13 @@ class Broker:
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares, self.recovery)
         self.transit = Transit(self.turn, *layers, history, self.source, seen, options)
         self._handlers = self._make_handlers()
+        timed = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
+        self._deadlines = [each.deadline for each in (*timed, *([self.recovery] if self.recovery else ()))]
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
     def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
         return {
-            Received: self._on_received,
+            Received: lambda each: self._on_link_events(self.links.received(each.conn, each.frame)),
             **self.transit.inputs(),
             Due: self._on_due,
             Recall: self._on_recall,
@@ -178,8 +180,7 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
-        return earliest(*[each.deadline() for each in parts], self.recovery.deadline() if self.recovery else None)
+        return earliest(*[ask() for ask in self._deadlines])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -234,9 +235,6 @@ class Broker:
         self.overlay.history.recall(each.changes)
 
     # --- neighbours
-
-    def _on_received(self, each: Received) -> None:
-        self._on_link_events(self.links.received(each.conn, each.frame))
 
     def _on_link_events(self, events: Iterable[LinkEvent]) -> None:
         for event in events:

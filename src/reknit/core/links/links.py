@@ -22,7 +22,7 @@ from reknit.core.links.former import Former
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, BadFrame, decode, encode
 from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Loose, Refuse, Wave
@@ -395,10 +395,10 @@ class Links:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [at for link in self.of.values() if (at := link.deadline()) is not None]
+        times = [link.deadline() for link in self.of.values()]
         if self._connections:
             times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
-        return min(times, default=None)
+        return earliest(*times)
 
     def due(self) -> None:
         for link in list(self.of.values()):

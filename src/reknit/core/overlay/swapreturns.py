@@ -181,7 +181,7 @@ class SwapReturns(SwapStalls):
         return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
-        return super().unstalled() or self._freed()
+        return super().unstalled() or (self._freed() if self._holds or self._held_back else [])
 
     def _freed(self) -> list[tuple[str, Message, Custody]]:
         self._holds = [hold for hold in self._holds if not self._is_over(hold)]
@@ -307,10 +307,14 @@ class SwapReturns(SwapStalls):
                 self.ended.pop(id_, None)
                 self.links.changed = True
 
+    @property
+    def returning(self) -> bool:
+        return bool(self._holds or self._held_back or self._marks or self._inquiries)
+
     def _returns_deadline(self) -> float:
-        if not self._holds and not self._ended_until:
-            return inf
-        return min([hold.until for hold in self._holds] + list(self._ended_until.values()), default=inf)
+        if not self._holds:
+            return min(self._ended_until.values()) if self._ended_until else inf
+        return min([hold.until for hold in self._holds] + list(self._ended_until.values()))
 
 
 def _third(ended: Ended, peer: str) -> str:

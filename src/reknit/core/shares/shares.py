@@ -155,7 +155,9 @@ class Shares:
     # --- brokers that have no members any more
 
     def deadline(self) -> float | None:
-        return min((*self._lingering.values(), *(each.until for each in self._orphans[:1])), default=None)
+        if not self._lingering and not self._orphans:
+            return None
+        return min((*self._lingering.values(), *(each.until for each in self._orphans[:1])))
 
     def due(self) -> None:
         for group, until in list(self._lingering.items()):

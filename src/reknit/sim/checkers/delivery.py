@@ -39,6 +39,8 @@ _GOAL_OUT = ("swap: unlock at the goal", "swap: undone at the goal", "swap: end 
 """The steps by which the goal is out of the swap: by then the new link is one of the tree, or none."""
 _HANDED = "swap: close(ab) at the middle"
 """The step by which the middle has no link to the mover any more."""
+_NOTHING_OWED = (Kind.FORWARDED, Kind.TAKEN, Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.LINK_UP)
+"""Much of a trace, and of no interest here."""
 
 
 @dataclass(slots=True)
@@ -96,6 +98,8 @@ class Ledger:
         self.without: dict[tuple[str, str], None] = {}  # who goes on in a swap, and without whom, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
+        if record.kind in _NOTHING_OWED:
+            return
         self._follow_links(record)
         key = (record.node, record.client)
         match record.kind:
@@ -132,31 +136,37 @@ class Ledger:
 
     def _follow_links(self, record: Record) -> None:
         self.forest.see(record)
-        link = edge(record.node, record.peer)
-        if record.kind is Kind.LINK_ADDED and link not in self.links:
+        link, kind = edge(record.node, record.peer), record.kind
+        if kind is Kind.CHANGE:
+            self._follow_change(record)
+        elif kind is Kind.LINK_ADDED and link not in self.links:
             self.links[link] = self.fresh[link] = None
             self.paths.clear()
-        elif record.kind is Kind.LINK_MOVED:
+        elif kind is Kind.LINK_MOVED:
             self._move_link(record.node, record.detail, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == DRAINED:
-            self.drained[record.node] = None
-        elif record.kind is Kind.CHANGE and record.detail.startswith(SWAP_WITHOUT):
-            self._excuse(record.node, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == _HANDED and (record.node, record.peer) in self.without:
-            self._forget_links([link])  # there may be no other until the mover is back, and has asked to be joined
-        elif record.kind is Kind.CHANGE and record.detail == _LOCKED:
-            self.middles[record.node] = record.peer
-        elif record.kind is Kind.CHANGE and record.detail == _CONNECTED and record.node in self.middles:
-            self.swaps[record.peer, self.middles[record.node], record.node] = None
-        elif record.kind is Kind.CHANGE and record.detail in _GOAL_OUT:
-            self.torn = {each: None for each in self.torn if each[2] != record.node}
-        elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
+        elif kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
-        elif record.kind is Kind.CALM:
+        elif kind is Kind.CALM:
             there = dict.fromkeys(self.forest.edges())
             self._forget_links([each for each in self.links if each not in there])
             self.links = there
             self.paths.clear()
+
+    def _follow_change(self, record: Record) -> None:
+        detail = record.detail
+        if detail == DRAINED:
+            self.drained[record.node] = None
+        elif detail.startswith(SWAP_WITHOUT):
+            self._excuse(record.node, record.peer)
+        elif detail == _HANDED and (record.node, record.peer) in self.without:
+            # there may be no other until the mover is back, and has asked to be joined
+            self._forget_links([edge(record.node, record.peer)])
+        elif detail == _LOCKED:
+            self.middles[record.node] = record.peer
+        elif detail == _CONNECTED and record.node in self.middles:
+            self.swaps[record.peer, self.middles[record.node], record.node] = None
+        elif detail in _GOAL_OUT:
+            self.torn = {each: None for each in self.torn if each[2] != record.node}
 
     def _move_link(self, mover: str, middle: str, goal: str) -> None:
         """Ways that led over the old link lead over the new one, and that of the middle and the goal if need be."""

@@ -80,6 +80,7 @@ def run(
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each point; each experiment has its own.")] = None,
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the results go, a directory for each.")] = OUT,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, when all are done.")] = False,
 ) -> None:
     """Run experiments in the simulator. Each leaves results.parquet, figure.png and report.json in DIR/ID.
 
@@ -91,7 +92,11 @@ def run(
 
     chosen = _choose(ids or [], every)
     home = _directory(out)
-    for report in _run_all(chosen, home, Scale(scale.value), seeds, processes):
+    reports = _run_all(chosen, home, Scale(scale.value), seeds, processes)
+    if as_json:
+        _print_json(list(reports))
+        return
+    for report in reports:
         typer.echo(f"{report.id}: {report.verdict} ({report.seeds} seeds, {report.seconds:g} s) {home / report.id}")
 
 

@@ -67,9 +67,7 @@ def verbs(command: Any, *words: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_each_verb_that_prints_a_result_prints_it_as_json_too() -> None:
-    takes = {
-        name: any("--json" in each.opts for each in verb.params) for name, verb in verbs(get_command(build_app()))
-    }
+    takes = {name: any("--json" in each.opts for each in verb.params) for name, verb in verbs(get_command(build_app()))}
     assert len(takes) > 30
     assert {name for name, does in takes.items() if not does} == set(WITHOUT_JSON)
 

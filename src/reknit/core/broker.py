@@ -269,7 +269,7 @@ class Broker:
                     else:
                         self.routing.forget(peer)
                     if not drained and (lost or not keep):
-                        self.shares.lines.split(peer)
+                        self.shares.lines.split()
                     self._heard(peer)
                     self.replacing.unlinked(peer, keep)
                 case Left(peer=peer, heard=heard):
@@ -327,7 +327,7 @@ class Broker:
         elif isinstance(message, Lines | Digests):
             news = self.book.receive(peer, message)
             self.retained.news(news)
-            self.shares.news(news, peer)
+            self.shares.news(news)
             self.sessions.news(peer, news)
         elif isinstance(message, Gossip):
             self.transit.take_gossip(message, arrived)

@@ -34,7 +34,7 @@ class Shelf:
         told, other.told = other.told, []
         for message in told:
             assert isinstance(message, Lines)
-            self.lines.news(self.lines.book.receive("peer", message), "peer")
+            self.lines.news(self.lines.book.receive("peer", message))
 
 
 def _two() -> tuple[Shelf, Shelf]:
@@ -83,7 +83,7 @@ def test_nothing_is_told_twice() -> None:
 
 def test_who_is_declared_gone_and_is_there_says_so() -> None:
     one, other = _two()
-    one.lines.split("another")
+    one.lines.split()
     assert one.lines.shown() == [
         {"group": "g", "topic": "a/#", "selector": "x > 3", "broker": "b1", "members": 1, "present": 1}
     ]
@@ -114,17 +114,3 @@ def test_a_line_that_nobody_can_read_is_counted_and_no_more() -> None:
     one.lines.news([("another", "x")])
     assert one.lines.book.refused == 4
     assert one.lines.shown() == before
-
-
-def test_who_is_behind_a_link_that_is_being_left_is_not_there_whatever_is_still_said() -> None:
-    one, other = _two()
-    one.lines.split("peer")
-    one.told.clear()
-    other.set(1, 1)  # it has not heard of it yet
-    one.read(other)
-    assert [one.lines.decide(G) for _ in range(3)] == ["b1"] * 3
-    one.told.clear()
-    one.lines.joined("peer")
-    other.set(3, 3)
-    one.read(other)
-    assert "b2" in [one.lines.decide(G) for _ in range(4)]

@@ -176,7 +176,6 @@ class Sessions:
         return peer in self._guests
 
     def linked(self, peer: str, again: bool) -> None:
-        self.shares.lines.joined(peer)
         self.departures.met(peer)
         if again:
             self._stays(peer, f"{peer} was restarted")

@@ -64,7 +64,6 @@ class GroupLines:
         self._by_text: dict[str, Group] = {}  # by the name under which it stands in the table
         self._table = Table()
         self._turns: dict[Group, int] = {}
-        self._apart: dict[str, None] = {}  # neighbours that were, and behind which a part of the tree was lost
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -82,13 +81,11 @@ class GroupLines:
         self.book.write(GROUP, _text(group, broker), value)
         self._learn(group, broker, count)
 
-    def news(self, keys: Iterable[Key], peer: str = "") -> None:
-        """These lines have become others, by what ``peer`` says."""
-        names = [name for kind, name in keys if kind == GROUP]
-        for name in names:
-            self._read(name, self.book.get(GROUP, name))
-        if names and peer in self._apart:
-            self._forget_others()
+    def news(self, keys: Iterable[Key]) -> None:
+        """These lines have become others."""
+        for kind, name in keys:
+            if kind == GROUP:
+                self._read(name, self.book.get(kind, name))
 
     def _read(self, name: str, value: bytes) -> None:
         try:
@@ -108,19 +105,8 @@ class GroupLines:
         lines = [_read_name(name) for kind, name in keys if kind == GROUP]
         return [group for group, broker in filter(None, lines) if broker == self.node]
 
-    def split(self, peer: str) -> None:
-        """The tree has lost the part behind this neighbour: whoever is still here says so.
-
-        What the neighbour still says, until the link is gone, is of members that nobody here can reach.
-        """
-        self._apart[peer] = None
-        self._forget_others()
-
-    def joined(self, peer: str) -> None:
-        """It is a neighbour, again or for the first time."""
-        self._apart.pop(peer, None)
-
-    def _forget_others(self) -> None:
+    def split(self) -> None:
+        """The tree has lost a part: whoever is still here says so."""
         others = [(group, broker) for group, counts in self._of.items() for broker in counts if broker != self.node]
         for group, broker in others:
             self._write(group, broker, Count())

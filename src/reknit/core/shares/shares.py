@@ -108,10 +108,10 @@ class Shares:
         self.news(lines)
         self._served = dict(seen)
 
-    def news(self, lines: Iterable[Key], peer: str = "") -> None:
-        """These lines of the book have become others, by what ``peer`` says."""
+    def news(self, lines: Iterable[Key]) -> None:
+        """These lines of the book have become others."""
         keys = list(lines)
-        self.lines.news(keys, peer)
+        self.lines.news(keys)
         for group in self.lines.own_of(keys):
             if group not in self._members:  # a life before had some, and what is on its way to them must find us
                 self._linger(group)

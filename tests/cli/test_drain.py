@@ -142,6 +142,7 @@ def test_a_client_of_mqtt_3_1_1_finds_its_session_where_it_has_gone(start_up: Ca
         # It subscribes, and goes: its session waits for it at b3, and then at b2.
         first = await asyncio.create_subprocess_exec(*_mosquitto(b3, *words, "-E"))
         assert await first.wait() == 0
+        await _until_subscribed(network.state["brokers"][0]["admin"], "b2")
         host, port = b1.split(":")
         async with package.connect(host, int(port)) as client:
             for number in range(10):

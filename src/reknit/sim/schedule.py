@@ -273,6 +273,8 @@ class _Run:
             return
         (old, client), new = someone, self.walker.choice(there)
         broker = nodes[new].broker
+        if broker is not None and broker.sessions.arrivals.awaits(client):
+            return  # its session is on its way there, and the door has no time for it yet
         home = broker.homes.elsewhere(client) if broker is not None else None
         if new != old and (home is None or self.walker.random() < OUT_OF_REACH):
             self._go_on(client, old, new)

@@ -45,6 +45,7 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.asides import Asides
 from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
@@ -823,7 +824,7 @@ def keep_nothing_of_what_clients_have_published(patch: Patch) -> None:
 @plant
 def forget_what_the_life_before_has_seen(patch: Patch) -> None:
     original = Sessions.recall
-    patch.setattr(Sessions, "recall", lambda self, clients, seen: original(self, clients, {}))
+    patch.setattr(Sessions, "recall", lambda self, each: original(self, msgspec.structs.replace(each, seen={})))
 
 
 @near(7)
@@ -845,6 +846,30 @@ def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:
 def deliver_what_was_kept_once_more(patch: Patch) -> None:
     original = Transit.recall
     patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
+
+
+@near(63)
+@among("stores")
+@only("delivery")
+@plant
+def keep_nothing_of_what_was_put_aside(patch: Patch) -> None:
+    patch.setattr(Asides, "put", lambda *_: None)
+
+
+@near(22)
+@among("stores")
+@only("sessions")
+@plant
+def take_nothing_back_that_a_life_before_gave_away(patch: Patch) -> None:
+    patch.setattr(Departures, "met", lambda self, peer: None)
+
+
+@near(22)
+@among("stores")
+@only("sessions")
+@plant
+def forget_what_has_come_to_a_life_before(patch: Patch) -> None:
+    patch.setattr(Arrivals, "recall", lambda self, moves: None)
 
 
 @near(159)

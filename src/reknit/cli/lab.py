@@ -84,6 +84,7 @@ def run(
     spark: Annotated[bool, typer.Option("--spark", help="Measure on Spark, also on a cluster.")] = False,
     master: Annotated[str, typer.Option(help="With --spark: its master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="With --spark: a server of Spark Connect, as sc://host:15002.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, when all are done.")] = False,
 ) -> None:
     """Run experiments in the simulator. Each leaves results.parquet, figure.png and report.json in DIR/ID.
 
@@ -100,7 +101,11 @@ def run(
     chosen = _choose(ids or [], every)
     home = _directory(out)
     measuring = _on_spark(processes, master, remote) if spark else _here(processes)
-    for report in _run_all(chosen, home, Scale(scale.value), seeds, measuring):
+    reports = _run_all(chosen, home, Scale(scale.value), seeds, measuring)
+    if as_json:
+        _print_json(list(reports))
+        return
+    for report in reports:
         typer.echo(f"{report.id}: {report.verdict} ({report.seeds} seeds, {report.seconds:g} s) {home / report.id}")
 
 

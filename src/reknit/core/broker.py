@@ -229,7 +229,7 @@ class Broker:
         """Clients first: an event that was not routed yet may be for them."""
         lines = self.book.recall(each.lines)
         self.retained.news(lines)
-        self.sessions.recall(each.clients, each.shares, each.seen)
+        self.sessions.recall(each)
         self.shares.recall(lines, each.seen)
         self.transit.recall(each.kept)
         self.overlay.history.recall(each.changes)
@@ -326,7 +326,7 @@ class Broker:
             news = self.book.receive(peer, message)
             self.retained.news(news)
             self.shares.news(news)
-            self.sessions.news(news)
+            self.sessions.news(peer, news)
         elif isinstance(message, Gossip):
             self.transit.take_gossip(message, arrived)
         elif isinstance(message, ChangeMessage | RepairMessage):

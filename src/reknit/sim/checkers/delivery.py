@@ -10,7 +10,8 @@ that it goes on without it: what is under way over a link between the three may 
 is out of the swap, or all is calm. If the middle hands the link over without the mover, the mover is parted from the
 tree: the link is gone.
 
-With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
+With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled. But one
+that was on its way to the dead broker has not begun there: it is where it was.
 
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
 Until then the old one does, and what the new one has delivered counts.
@@ -63,6 +64,7 @@ class _Session:
     client: str
     patterns: dict[Pattern, bool] = field(default_factory=dict)  # to: has it settled?
     delivered: dict[EventId, None] = field(default_factory=dict)
+    here: bool = False  # whether it has begun there, or arrived
 
 
 @dataclass(slots=True)
@@ -104,7 +106,9 @@ class Ledger:
         key = (record.node, record.client)
         match record.kind:
             case Kind.ATTACHED if not self.lasting or key not in self.sessions:
-                self.sessions[key] = _Session(record.node, record.client)
+                self.sessions[key] = _Session(record.node, record.client, here=True)
+            case Kind.ATTACHED:
+                self.sessions[key].here = True
             case Kind.DETACHED:
                 self._end(key)
             case Kind.MOVING:
@@ -129,6 +133,10 @@ class Ledger:
                 self.unsettled.get(record.node, {}).pop(record.event.id, None)
             case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
+            case Kind.CRASHED:
+                for each in [each for each, session in self.sessions.items() if not session.here]:
+                    if each[0] == record.node:
+                        self._end(each)
             case Kind.CALM:
                 yield from self._calm(record.time)
 
@@ -224,6 +232,7 @@ class Ledger:
     def _moved_in(self, key: tuple[str, str], old_key: tuple[str, str]) -> None:
         old, new = self.sessions.get(old_key), self._session(key)
         new.delivered.update(self.moving.get(old_key, {}))
+        new.here = True
         if old is not None:
             new.patterns.update({each: settled for each, settled in old.patterns.items() if each in new.patterns})
 

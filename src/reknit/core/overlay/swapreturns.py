@@ -152,7 +152,11 @@ class SwapReturns(SwapStalls):
     # --- events that wait
 
     def holds_back(self, peer: str) -> bool:
-        return any(hold.peer == peer for hold in self._holds)
+        """Does what comes from it wait, if only behind what is about to go on, and was here first?"""
+        return bool(self._holds_on(peer)) or peer in self._held_back
+
+    def _holds_on(self, peer: str) -> list[_Hold]:
+        return [hold for hold in self._holds if hold.peer == peer]
 
     @property
     def holding(self) -> str:
@@ -173,12 +177,11 @@ class SwapReturns(SwapStalls):
 
         If none is held back, it does not wait: what is to end the hold may be behind it, on another link.
         """
-        holds = [hold for hold in self._holds if hold.peer == peer]
         if isinstance(message, Mark):
-            return peer in self._held_back and bool(holds) and message.to != self.turn.node
+            return peer in self._held_back and message.to != self.turn.node
         if isinstance(message, _CLOSING_STEPS):
-            return peer in self._held_back and bool(holds) and all(hold.id != message.id for hold in holds)
-        return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
+            return peer in self._held_back and all(hold.id != message.id for hold in self._holds_on(peer))
+        return self.holds_back(peer) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
         return super().unstalled() or (self._freed() if self._holds or self._held_back else [])
@@ -186,10 +189,10 @@ class SwapReturns(SwapStalls):
     def _freed(self) -> list[tuple[str, Message, Custody]]:
         self._holds = [hold for hold in self._holds if not self._is_over(hold)]
         for peer in list(self._held_back):
-            if not self.holds_back(peer):
-                freed = self._held_back.pop(peer)
-                self.turn.custodies.extend(custody for _, custody in freed)
-                return [(peer, message, custody) for message, custody in in_order(freed)]
+            if not self._holds_on(peer):
+                held, behind = self._held_back.pop(peer), self._stalled.pop(peer, [])
+                self.turn.custodies.extend(custody for _, custody in (*held, *behind))
+                return [(peer, message, custody) for message, custody in (*in_order(held), *behind)]
         return []
 
     def _discard(self, peer: str) -> None:

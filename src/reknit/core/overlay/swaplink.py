@@ -344,8 +344,10 @@ class SwapLinks(SwapReturns):
             swap.triangle.closed_ab = True
             swap.told_middle = False  # if this comes again, so has the middle, without memory
             yield from self._tell_middle(swap)
-        elif note.part is Part.GOAL:
+        elif note.part is Part.GOAL and note.middle in self.links.of:
             self._send(note.middle, Close(note.id, True, True), custody)
+        elif note.part is Part.GOAL:  # it had no more to say when it left
+            self._send(swap.mover, Close(note.id, False, True), custody)
 
     def _on_close_ba(self, swap: Swapping, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
         note = swap.note

@@ -117,7 +117,8 @@ class SwapReturns(SwapStalls):
 
     @property
     def _until(self) -> float:
-        return self.turn.now + self.options.absent_s_max
+        """Whoever is asked may have to hear from others first; a lease is what each of them may take."""
+        return self.turn.now + max(self.options.absent_s_max, self.options.lease_s)
 
     def _inquire(self, hold: _Hold, to: str) -> None:
         if hold.via in self.links.of and hold.peer in self.links.of:

@@ -255,7 +255,7 @@ class SwapLinks(SwapReturns):
                 self._send_sides(swap, swap.sides)
             self._send(note.goal, Swap(note.id, swap.sides is None), custody)
         elif note.part is Part.GOAL and peer == note.middle:
-            if not step.torn:
+            if not step.torn and not note.again:  # a new life has no table that could be parted by them
                 swap.sides = swap.parts
             swap.parts = ([], [])
             swap.triangle.crossed = True
@@ -329,9 +329,9 @@ class SwapLinks(SwapReturns):
                 swap.triangle.sort()
             self.turn.tell(Kind.LINK_HANDED, peer=swap.mover, detail=note.goal)
             self._send(note.goal, Close(note.id, True, swap.torn), custody)
-            if self.ready:
+            if self.ready:  # behind all that has come again, too; by way of the goal it could overtake that
                 self._send(swap.mover, Close(note.id, False, swap.torn), custody)
-            if note.again:
+            elif note.again:
                 self._close_anew(note.goal, note.id)
             swap.triangle.handed = swap.triangle.over = True
             self._close(swap.mover, swap)

@@ -97,9 +97,15 @@ def _play_apart(seed: int) -> tuple[Triple, dict[tuple[str, str], list[str]]]:
     return cluster, sent
 
 
-@pytest.mark.parametrize("seed", [690, *range(20)])
+FOUND_APART = {
+    690: "a goal told its other neighbours by half a table: it had not heard the mover, which had just moved",
+    2025: "a middle that was back closed the old way by the goal, and overtook what it had sent on it",
+    2241: "a goal that was back parted a table that it had not got yet",
+}
+
+
+@pytest.mark.parametrize("seed", [*FOUND_APART, *range(20)])
 def test_what_one_side_alone_wants_finds_its_way(seed: int) -> None:
-    """In 690 a goal told its other neighbours by half a table: it had not heard the mover, which had just moved."""
     cluster, sent = _play_apart(seed)
     assert cluster.settle(120.0), cluster.restlessness()
     for (source, to), topics in sent.items():

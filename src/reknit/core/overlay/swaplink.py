@@ -179,7 +179,7 @@ class SwapLinks(SwapReturns):
             case Swap():
                 yield from self._on_swap(swap, peer, step, custody)
             case Open():
-                yield from self._on_open(swap, peer)
+                yield from self._on_open(swap, peer, step.torn)
             case Close(from_mover=True):
                 yield from self._on_close_ab(swap, peer, custody)
             case Close():
@@ -280,7 +280,8 @@ class SwapLinks(SwapReturns):
 
     # --- 8 to 12
 
-    def _on_open(self, swap: Swapping, peer: str) -> Iterator[OverlayEvent]:
+    def _on_open(self, swap: Swapping, peer: str, told: bool) -> Iterator[OverlayEvent]:
+        """``told``: the mover will tell all; what it wanted when the swap began does not count then."""
         note = swap.note
         if note.part is Part.MIDDLE and not swap.triangle.handed:  # a mover without memory: its close comes later
             self._unseated[note.goal] = note.id
@@ -292,7 +293,7 @@ class SwapLinks(SwapReturns):
         self._note(swap, opened=True)
         swap.triangle.opened = swap.triangle.crossed = True
         self.turn.tell(Kind.LINK_TAKEN, peer=swap.mover, detail=note.middle)
-        if swap.sides is None:
+        if told or swap.sides is None:
             yield Bypassed(note.middle, swap.mover, wholly=False)
         else:
             swap.triangle.split = True

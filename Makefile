@@ -6,6 +6,9 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
+# A broker is a process, and tests start hundreds: none of them is to compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-all lint bench lab lock clean
 .DEFAULT_GOAL := help
 

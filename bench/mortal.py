@@ -111,11 +111,11 @@ def kills(
         for publisher in publishers:
             publisher.start()
         for _ in range(count):
-            _until_served(publishers)
+            _until_served(publishers, broker)
             time.sleep(rng.uniform(0.0, served_s_max))
             broker.kill()
             broker.start()
-        _until_served(publishers)
+        _until_served(publishers, broker)
         seconds = _settle(publishers, subscribers, begun)
         for client in (*publishers, *subscribers):
             client.end()
@@ -123,13 +123,14 @@ def kills(
     return [_outcome(qos, count, publisher, subscriber, seconds) for qos, publisher, subscriber in pairs]
 
 
-def _until_served(publishers: list[Publisher]) -> None:
+def _until_served(publishers: list[Publisher], broker: Mortal) -> None:
     """Each has been acknowledged something by this life."""
     before = [(each.connections, len(each.acknowledged)) for each in publishers]
     limit = time.monotonic() + START_S_MAX
     while not all(len(each.acknowledged) > known for each, (_, known) in zip(publishers, before, strict=True)):
         if time.monotonic() > limit or any(each.failure for each in publishers):
-            raise TimeoutError(f"not served: {[each.failure for each in publishers]}")
+            said = broker.said.splitlines()[-1:]
+            raise TimeoutError(f"not served: {[each.failure for each in publishers]}; the broker's last word: {said}")
         time.sleep(POLL_S)
 
 

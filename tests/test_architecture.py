@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FIRST
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "reknit"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -132,3 +134,8 @@ def test_functions_and_modules_stay_small(path: Path) -> None:
 
 def test_there_is_no_utils() -> None:
     assert [path for path in MODULES if re.search(r"util|helper|misc|common", path.stem)] == []
+
+
+def test_what_is_to_begin_first_is_there() -> None:
+    assert [name for name in FIRST if not (ROOT / name).exists()] == []
+    assert len(set(FIRST)) == len(FIRST)

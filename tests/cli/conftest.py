@@ -64,12 +64,21 @@ class Up:
 
     def until_ready(self) -> None:
         while not ((self.directory / STATE_FILE).exists() and self.state["brokers"]):
-            assert self.process.poll() is None, (self.directory / "out").read_text()
-            time.sleep(0.05)
+            self.wait_a_little()
+
+    def wait_a_little(self) -> None:
+        """For something that a network brings about as long as it runs; if it has ended, its last words say why."""
+        assert self.process.poll() is None, (self.directory / "out").read_text()
+        time.sleep(0.05)
+
+    def end(self) -> None:
+        """Nobody waits for that here."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
 
 
 @pytest.fixture(scope="session")
-def start_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Up]]:
+def networks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Up]]:
     """Start networks, each in a directory of its own, that end with the session."""
     started: list[Up] = []
 
@@ -84,15 +93,28 @@ def start_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
     yield start
     for each in started:
-        if each.process.poll() is None:
-            each.process.send_signal(signal.SIGINT)
+        each.end()
     for each in started:
         each.process.wait(timeout=30)
 
 
+@pytest.fixture
+def start_up(networks: Callable[..., Up]) -> Iterator[Callable[..., Up]]:
+    """The same, but they are told to end with the test: a network at rest costs a hundredth of a core."""
+    started: list[Up] = []
+
+    def start(*more: str, directory: Path | None = None) -> Up:
+        started.append(networks(*more, directory=directory))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.end()
+
+
 @pytest.fixture(scope="session")
-def shared_network(start_up: Callable[..., Up]) -> Up:
-    network = start_up()
+def shared_network(networks: Callable[..., Up]) -> Up:
+    network = networks()
     network.until_ready()
     return network
 

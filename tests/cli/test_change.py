@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -53,9 +52,9 @@ def test_with_stores_a_change_can_be_undone_though_all_brokers_were_killed_since
     for pid in before.values():
         os.kill(pid, signal.SIGKILL)
     while any(before[each["name"]] == each["pid"] for each in network.state["brokers"]):
-        time.sleep(0.05)
+        network.wait_a_little()
     while reknit("verify-routes").code:
-        time.sleep(0.05)
+        network.wait_a_little()
     [again] = reknit("change", "list", "--json").json
     same = ("id", "brokers", "outcome", "undo")
     assert [told[key] for key in same] == [again[key] for key in same]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from reknit import __version__
+from reknit.cli import build_app
 
 VERBS = [
     "broker",
@@ -46,6 +48,28 @@ def test_each_verbs_help_has_an_example(reknit: Callable[..., Any], verb: list[s
     said = reknit(*verb, "--help")
     assert said.code == 0
     assert f"Example: reknit {' '.join(verb)}" in " ".join(said.out.split())
+
+
+WITHOUT_JSON = {
+    "broker": "runs until it is ended, and prints its log, which has --log-format json",
+    "pub": "prints nothing",
+}
+"""Verbs that have no result to print, and why."""
+
+
+def verbs(command: Any, *words: str) -> Iterator[tuple[str, Any]]:
+    """All that can be run, by their words."""
+    parts = getattr(command, "commands", {})
+    if words and (not parts or command.invoke_without_command):
+        yield " ".join(words), command
+    for name, part in sorted(parts.items()):
+        yield from verbs(part, *words, name)
+
+
+def test_each_verb_that_prints_a_result_prints_it_as_json_too() -> None:
+    takes = {name: any("--json" in each.opts for each in verb.params) for name, verb in verbs(get_command(build_app()))}
+    assert len(takes) > 30
+    assert {name for name, does in takes.items() if not does} == set(WITHOUT_JSON)
 
 
 def test_no_verbs_help_is_cut_short(reknit: Callable[..., Any]) -> None:

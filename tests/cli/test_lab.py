@@ -31,6 +31,8 @@ def test_the_list_and_its_json(reknit: Callable[..., Any]) -> None:
 @pytest.mark.usefixtures("only_coins")
 def test_run_all_and_compare(reknit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    said = reknit("lab", "run", "--all", "--seeds", "2", "--processes", "1", "--json")
+    assert [(each["id"], each["seeds"]) for each in said.json] == [("coins", 2)]
     said = reknit("lab", "run", "--all", "--seeds", "2", "--processes", "1")
     assert (said.code, said.err) == (0, "")  # and no bar where there is no terminal
     assert said.out.startswith("coins: as claimed (2 seeds, ")

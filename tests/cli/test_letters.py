@@ -43,9 +43,9 @@ def mosquitto_port() -> Iterator[int]:
 
 
 @pytest.fixture(scope="session")
-def ours_port(start_up: Callable[..., Any]) -> int:
+def ours_port(networks: Callable[..., Any]) -> int:
     """A network of their own: sessions that stay would change what other tests count."""
-    network = start_up()
+    network = networks()
     network.until_ready()
     return int(network.base_port)
 

@@ -21,6 +21,9 @@ def test_a_password_is_set_and_removed(
     assert (said.code, said.out) == (0, f"{file}: the password of ann is set\n")
     assert read_passwords(file).check("ann", b"secret")
     assert reknit("password", str(file), "ann", "--remove").out == f"ann is removed from {file}\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO("secret\n"))
+    assert reknit("password", str(file), "ann", "--json").json == {"user": "ann", "file": str(file), "removed": False}
+    assert reknit("password", str(file), "ann", "--remove", "--json").json["removed"]
     said = reknit("password", str(file), "ann", "--remove")
     assert (said.code, said.err) == (2, f"reknit: password: there is no user 'ann' in {file}\n")
 

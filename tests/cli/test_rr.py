@@ -10,9 +10,9 @@ from reknit.client import connect
 
 
 def test_a_response_from_another_broker(reknit: Callable[..., Any], network: Any) -> None:
-    async def run() -> Any:
+    async def run(*form: str) -> Any:
         async with connect("127.0.0.1", network.base_port + 2) as client, client.subscribe("clock/ask") as asked:
-            words = ["rr", "--broker", "b1", "-t", "clock/ask", "-e", "clock/answer", "-m", "now", "-W", "20", "-v"]
+            words = ["rr", "--broker", "b1", "-t", "clock/ask", "-e", "clock/answer", "-m", "now", "-W", "20", *form]
             asking = asyncio.ensure_future(asyncio.to_thread(reknit, *words))
             while True:
                 # The subscription has to be known at b1, and the response's at b3.
@@ -23,8 +23,10 @@ def test_a_response_from_another_broker(reknit: Callable[..., Any], network: Any
                     await asyncio.sleep(0.05)
                 return await asking
 
-    said = asyncio.run(run())
+    said = asyncio.run(run("-v"))
     assert (said.code, said.out) == (0, "clock/answer noon\n")
+    said = asyncio.run(run("--json"))
+    assert (said.code, said.json["topic"], said.json["payload"]) == (0, "clock/answer", "noon")
 
 
 def test_no_response_is_a_failure(reknit: Callable[..., Any], network: Any) -> None:

@@ -16,6 +16,8 @@ def test_a_sound_store_and_a_damaged_one(reknit: Callable[..., Any], tmp_path: P
     filled(store)
     said = reknit("store", "check", str(store))
     assert (said.code, said.out) == (0, f"{store}: the store of b1: 200 sound entries (200 message)\n")
+    whole = {"file": str(store), "broker": "b1", "sound": 200, "entries": {"message": 200}}
+    assert reknit("store", "check", str(store), "--json").json == {**whole, "faults": [], "salvaged": None}
     data = bytearray(store.read_bytes())
     data[data.index(bytes([77]) * 100) + 50] ^= 4
     store.write_bytes(data)
@@ -23,10 +25,14 @@ def test_a_sound_store_and_a_damaged_one(reknit: Callable[..., Any], tmp_path: P
     assert said.code == 1
     assert "not sound: entry b'c\\x0077' on shelf 'message' is not what was written" in said.out
     assert said.err.startswith(f"reknit: {store}: damaged; ")
+    said = reknit("store", "check", str(store), "--json")
+    assert (said.code, said.json["sound"], len(said.json["faults"])) == (1, 199, 1)
     said = reknit("store", "check", str(store), "--salvage", str(new))
     assert (said.code, said.err) == (0, "")
     assert said.out.endswith(f"{new}: the sound entries are there\n")
     assert len(read(new)) == 199
+    said = reknit("store", "check", str(store), "--salvage", str(tmp_path / "newer"), "--json")
+    assert (said.code, said.json["salvaged"]) == (0, str(tmp_path / "newer"))
 
 
 def test_what_is_no_store_is_said_in_one_line(reknit: Callable[..., Any], tmp_path: Path) -> None:

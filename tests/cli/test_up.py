@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -29,6 +30,16 @@ def test_it_prints_every_address_and_ends_cleanly_on_ctrl_c(start_up: Callable[.
         with pytest.raises(ProcessLookupError):
             os.kill(broker["pid"], 0)
     assert [each.name for each in network.directory.iterdir()] == ["out"]
+
+
+def test_its_addresses_as_json(start_up: Callable[..., Any]) -> None:
+    network = start_up("--json")
+    network.until_ready()
+    network.process.send_signal(signal.SIGINT)
+    assert network.process.wait(timeout=30) == 0
+    printed = (network.directory / "out").read_text()
+    told = json.JSONDecoder().raw_decode(printed, printed.index("{\n"))[0]
+    assert [broker["mqtt"] for broker in told["brokers"]] == [f"127.0.0.1:{network.base_port + n}" for n in range(3)]
 
 
 def test_a_second_one_in_the_directory_is_refused(reknit: Callable[..., Any], network: Any) -> None:

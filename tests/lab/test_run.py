@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from reknit.lab.experiment import Scale
+from reknit.lab.experiment import Point, Row, Scale
+from reknit.lab.ledger import LEDGER_FILE, Ledger
 from reknit.lab.registry import all_experiments
 from reknit.lab.report import Report, read_report
 from reknit.lab.results import read_results, write_results
-from reknit.lab.run import measure_rows, run_experiment, seed_count, task_count, workers
+from reknit.lab.run import Unmeasured, measure_rows, run_experiment, seed_count, task_count, workers
 from tests.lab.coins import COINS
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -49,19 +51,39 @@ def test_the_number_of_processes_changes_no_row(tmp_path: Path) -> None:
     experiment = all_experiments()["forwarding-vs-flooding"]
     points = [point for point in experiment.points(Scale.QUICK) if point["brokers"] == 10]
     for processes in (1, 2):
-        with workers(processes) as mapper:
-            rows = list(measure_rows(experiment, points, 2, mapper))
+        with workers(processes) as mapper, Ledger(tmp_path / f"{processes}.jsonl", "abc", "quick") as ledger:
+            rows = measure_rows(experiment, points, 2, mapper, ledger)
         write_results(rows, tmp_path / f"{processes}.parquet")
     assert len(rows) == 2 * len(points)
     assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
 
 
-def test_a_failure_says_where_and_leaves_no_report_that_vouches_for_it(tmp_path: Path) -> None:
+def test_failures_are_named_and_leave_no_report_that_vouches_for_them(tmp_path: Path) -> None:
     run_coins(tmp_path)
-    with pytest.raises(ArithmeticError) as failed:
+    with pytest.raises(Unmeasured) as failed:
         run_coins(tmp_path, 14)
-    assert failed.value.__notes__ == ["while measuring {'coin': 'fair', 'throws': 4} with seed 13"]
+    assert [(failure.point["throws"], failure.seed) for failure in failed.value.failures] == [(4, 13), (16, 13)]
+    said = str(failed.value)
+    assert said.startswith("coins: 2 of 28 measurements failed; the others are kept")
+    assert "seed 13 of {'coin': 'fair', 'throws': 4}: ArithmeticError: the coin stood on its edge (coins.py:" in said
     assert not (tmp_path / "coins" / "report.json").exists()
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    with pytest.raises(Unmeasured):
+        run_coins(tmp_path, 14)
+    asked: list[int] = []
+
+    def measure_again(point: Point, seed: int) -> Row:
+        asked.append(seed)
+        return {"heads": 0.5}
+
+    mended = dataclasses.replace(COINS, measure=measure_again)
+    with workers(1) as mapper:
+        run_experiment(mended, tmp_path, Scale.QUICK, 14, mapper, "abc")
+    assert asked == [13, 13]
+    assert len(read_results(tmp_path / "coins" / "results.parquet")) == 28
+    assert not (tmp_path / "coins" / LEDGER_FILE).exists()
 
 
 def test_seeds_of_the_experiment_or_of_the_user() -> None:

@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from bench.durable_load import PUBACK, Publisher, Subscriber, Wire
-from bench.mortal import kills, mortal
+from bench.mortal import Mortal, kills, mortal
+from reknit.live.address import Address
 from reknit.live.config import Bounds, StoreSection
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError
@@ -24,6 +25,7 @@ from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 from reknit.store.entries import Entry, Key, StoreFull
 from reknit.store.sqlite import SqliteStore
 from tests.live.conftest import Until
+from tests.live.speaking import speak
 
 CONNECT = b"\x10\x0d\0\4MQTT\4\0\0\0\0\1c"  # a session that lasts
 SUBSCRIBE = b"\x82\x06\0\1\0\1t\1"
@@ -381,3 +383,60 @@ def test_what_was_published_for_a_dead_neighbour_outlives_its_own_broker(tmp_pat
             subscriber.end()
     assert len(publisher.acknowledged) > 1000
     assert publisher.lost + subscriber.lost == 0
+
+
+def test_a_drain_that_is_killed_in_the_middle_loses_nothing_that_was_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Until
+) -> None:
+    """While the door waits for ann to acknowledge what she has, what comes for her is kept aside."""
+    monkeypatch.setenv("REKNIT__MQTT__EXPORT_S_MAX", "60")
+    monkeypatch.setenv("REKNIT__OPTIONS__SESSIONS__MOVE_S_MAX", "60")
+    monkeypatch.setenv("REKNIT__OPTIONS__SESSIONS__LEASE_S", "60")
+    states = [["--state", str(tmp_path / f"{name}.state")] for name in ("b1", "b2")]
+
+    async def play() -> list[str]:
+        with mortal(tmp_path, "b1", [*states[0], "--expect", "b2"]) as heir:  # noqa: SIM117
+            with mortal(tmp_path, "b2", [*states[1], "--link", f"b1=127.0.0.1:{heir.links}"]) as leaver:
+                at = Address("127.0.0.1", leaver.port)
+                await ready(heir, leaver)
+                ann, bob = await speak(at, "ann"), await speak(Address("127.0.0.1", heir.port), "bob")
+                await ann.subscribe("t")
+                while not ann.heard:  # until b1 knows of it
+                    await bob.publish("t", "early")
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(0.1):
+                            await ann.next()
+                await bob.publish("t", "0")
+                async with httpx.AsyncClient(trust_env=False) as http:
+                    assert (await http.post(f"{leaver.admin}/drain")).status_code == 202
+
+                    async def under_way() -> bool:
+                        return bool((await http.get(f"{leaver.admin}/drain")).json().get("under_way"))
+
+                    await until(under_way)
+                for number in range(1, 20):
+                    assert await bob.publish("t", str(number)) == 0
+                leaver.kill()
+                ann.die()
+                leaver.start()
+                await ready(heir, leaver)
+                again = await speak(at, "ann")
+                assert again.present
+                await bob.publish("t", "end")
+                while ("end", "t") not in again.heard:
+                    await again.next()
+                again.die()
+                bob.die()
+                return [payload for payload, _ in again.heard if payload.isdigit()]
+
+    assert asyncio.run(play()) == [str(number) for number in range(20)]
+
+
+async def ready(*brokers: Mortal) -> None:
+    async with httpx.AsyncClient(trust_env=False) as http:
+        for broker in brokers:
+            while True:
+                with contextlib.suppress(httpx.HTTPError):
+                    if (await http.get(f"{broker.admin}/readyz")).status_code == 200:
+                        break
+                await asyncio.sleep(0.02)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.core.io import Drop, DropLine, Keep, KeepChange, KeepLine
+from reknit.core.io import Drop, DropAside, DropLine, DropMove, Keep, KeepAside, KeepChange, KeepLine, KeepMove
 from reknit.live import ledger as ledger_module
 from reknit.live.ledger import Ledger, incarnation_entry, read_past
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.mqtt.keeping import Keeper
 from reknit.mqtt.options import DoorOptions
 from reknit.store.entries import StoreError
@@ -100,7 +101,22 @@ def test_the_times_of_changes_are_those_of_the_clock_on_the_wall(keeper: Keeper)
     assert past.recall([], 1_001.0).changes == [record | {"begun": 1.0, "ended": 2.0}]
 
 
-@pytest.mark.parametrize("shelf", ["outbox", "book", "changes", "message", "session", "unheard of"])
+def test_sessions_on_their_way_and_what_was_put_aside_for_them(keeper: Keeper) -> None:
+    ledger, store = Ledger(keeper, {}, {}), MemoryStore()
+    some = (Pattern.parse("t", "x > 1"), Pattern.parse("#"))
+    asides = [KeepAside("zoe", 1, event(300), some), KeepAside("ann", 2, event(2), some[:1], "group")]
+    moves = [KeepMove("ann", "b2", 7, came=True), KeepMove("zoe", "b2", 8, came=False)]
+    for each in (*asides, KeepAside("ann", 3, event(3), some), *moves, KeepMove("bob", "b2", 9, came=False)):
+        ledger.note(each)
+    store.commit(ledger.take())
+    ledger.note(DropAside("ann", (3,)))
+    ledger.note(DropMove("bob"))
+    store.commit(ledger.take())
+    recall = read_past(store.load(), keeper, "file").recall([])
+    assert (recall.asides, recall.moves) == (asides, moves)
+
+
+@pytest.mark.parametrize("shelf", ["outbox", "aside", "moves", "book", "changes", "message", "session", "unheard of"])
 def test_what_nobody_here_has_written_is_one_line(keeper: Keeper, shelf: str) -> None:
     with pytest.raises(StoreError, match=r"file: not to be understood: .* another reknit") as caught:
         read_past([(shelf, b"k\0" + bytes(8), b"\xc1\xc1")], keeper, "file")

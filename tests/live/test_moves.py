@@ -12,9 +12,10 @@ import reknit
 from reknit.core.io import Drain
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 from reknit.mqtt.encode import encode
-from reknit.mqtt.packets import V5_0, Connect, Disconnect, Publish
+from reknit.mqtt.packets import V5_0, Connect, Disconnect, Publish, Request, Subscribe, Will
 from reknit.mqtt.parser import Parser
 from reknit.mqtt.properties import PropertyId, text
+from tests.live.speaking import speak
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -46,6 +47,41 @@ def test_a_client_reads_where_to_go_however_much_it_has_sent_meanwhile(
             assert (await draining).error == ""
             assert b2.driver.moves.ended.is_set()
             assert b1.driver.broker.table()["clients"] == ["ann"]
+
+    on_each_loop(play())
+
+
+def test_who_says_goodbye_while_its_session_is_on_its_way_has_left(
+    plan: Callable[..., BrokerPlan], on_each_loop: Run, until: Any
+) -> None:
+    """Its session ends where it was, and so does its will; b1 takes its time to answer."""
+
+    async def play() -> None:
+        async with broker_running(plan("b1")) as b1, broker_running(plan("b2")) as b2:
+            await _linked(b1, b2, until)
+            witness = await speak(b1.mqtt, "witness")
+            await witness.subscribe("will")
+            ann = await speak(b2.mqtt, "ann", expiry_s=0, will=Will("will"))
+            ann.say(Subscribe(1, (Request("t", 1),)))
+            ann.say(Publish("t", b"", 1, 2))
+            await until(lambda: b2.driver.door.queued == 1)  # so its state is not taken before it has answered
+            draining = asyncio.create_task(b2.driver.operations.operate(Drain))
+            await until(lambda: b2.driver.door.moves.resting)
+            [link] = b1.driver.links.values()
+            link.transport.pause_reading()
+            while not isinstance(packet := await ann.next(), Publish):
+                pass
+            assert packet.topic == "t"  # and it was acknowledged
+            await until(lambda: b2.driver.door.moves.has_taken("ann"))
+            await ann.leave()
+            await until(lambda: b2.driver.broker.table()["clients"] == [])
+            link.transport.resume_reading()
+            assert (await draining).error == ""
+            await until(lambda: b1.driver.broker.table()["clients"] == ["witness"])
+            assert not witness.heard
+            await witness.publish("will", "from the witness")
+            assert await witness.hears(1) == ["from the witness"]
+            await witness.leave()
 
     on_each_loop(play())
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.core import io
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.mqtt.moves import WITHHELD_BYTES_MAX
 from reknit.mqtt.packets import (
     V3_1_1,
     V5_0,
@@ -110,6 +113,55 @@ def test_what_is_said_after_the_state_was_taken_is_withheld_and_heard_if_the_ses
     assert thawed[0] == client.conn
     assert client.say_bytes(thawed[1]) == [Puback(5)]
     assert room.door.moves.thaw("ann", room.now) is None
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5_0])
+def test_who_says_goodbye_when_the_state_was_taken_does_not_move(version: int) -> None:
+    """All that it has said is done where it was, and its will is forgotten."""
+    room = Room()
+    client = _joined(room, version=version, clean_start=True, will=Will("will"))
+    assert _exported(room) is not None
+    room.commands.clear()
+    assert client.say(Publish("b", qos=1, packet_id=5)) == []
+    client.say(Disconnect())
+    assert room.commands == [io.Stay("ann")]
+    thawed = room.door.moves.thaw("ann", room.now)
+    assert thawed is not None
+    room.commands.clear()
+    assert client.say_bytes(thawed[1]) == [Puback(5)]
+    assert client.closed
+    [published, ended] = room.commands
+    assert isinstance(published, io.Publish)
+    assert [each.topic for each in published.events] == ["b"]
+    assert ended == io.Detach("ann")
+
+
+def test_who_says_goodbye_and_wants_its_session_to_wait_moves_as_one_that_is_away() -> None:
+    room = Room()
+    client = _joined(room, properties=PATIENT, will=Will("will"))
+    assert _exported(room) is not None
+    client.say(Disconnect())
+    thawed = room.door.moves.thaw("ann", room.now)
+    assert thawed is not None
+    client.say_bytes(thawed[1])
+    room.wait(100.0)
+    state = _exported(room)
+    assert state is not None
+    new = _arrived(state)
+    new.wait(499.0)
+    assert new.commands == []  # no will
+    new.wait(2.0)
+    assert new.commands == [io.Detach("ann")]
+
+
+def test_of_who_talks_on_only_so_much_is_read() -> None:
+    room = Room()
+    client = _joined(room)
+    assert _exported(room) is not None
+    client.say(Publish("b", bytes(WITHHELD_BYTES_MAX - 100)))
+    assert room.door.moves.overfull() == []
+    client.say(Publish("b", bytes(100)))
+    assert room.door.moves.overfull() == [client.conn]
 
 
 def test_a_client_of_mqtt_5_is_told_where_to_go() -> None:

@@ -158,3 +158,20 @@ def test_a_damaged_lone_publish_is_never_read_otherwise_than_by_the_stream(versi
             lone = parser.lone(damaged)
             if lone is not None:
                 assert read(parser, damaged) == ([packets.Publish(*lone)], None)
+
+
+def test_whether_a_client_ends_its_connection_is_seen_without_reading() -> None:
+    publish, goodbye = packets.Publish("t", bytes(200), 1, 3), packets.Disconnect()
+    for version in (V3_1_1, V5_0):
+        stream = encode(publish, version) * 2
+        parser = Parser(version=version)
+        assert read(parser, stream[:20]) == ([], None)  # the first one has begun
+        assert not parser.ends(stream[20:])
+        assert all(not parser.ends(stream[20:] + encode(goodbye, version)[:size]) for size in (0, 1))
+        assert parser.ends(stream[20:] + encode(goodbye, version))
+        assert read(parser, stream[20:] + encode(goodbye, version)) == ([publish, publish, goodbye], None)
+
+
+def test_a_fault_ends_a_connection_too() -> None:
+    assert Parser(version=V5_0).ends(b"\x30\xff\xff\xff\xff\x01")
+    assert not Parser(version=V5_0).ends(b"\x30\xff")

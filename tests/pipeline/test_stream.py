@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from reknit.cli import main
 from reknit.model.event import Event
 from reknit.pipeline.read import look, read_table
 from reknit.pipeline.stream import COUNTS, late_rows, start, table
@@ -34,13 +36,16 @@ def rows(frame: DataFrame) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.long
-def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_stream_and_batch_agree_to_the_row(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In two goes, as if the stream had been stopped in between: nothing is read twice."""
     records = run_seed(0).records
     trace, half = tmp_path / "run", len(records) // 2
     for number, part in enumerate((records[:half], records[half:]), 1):
         write_segment(to_table(part), trace / "node-all", number)
         assert catch_up(spark, trace, tmp_path / "out") == 0
+    counted: dict[str, int] = {}
     whole = read_table(spark, look(spark, str(trace)), TRACE.schema, "trace")
     for count in COUNTS:
         streamed = table(spark, str(tmp_path / "out"), count)
@@ -48,6 +53,12 @@ def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path) 
         wanted = rows(BATCH[count.name](TOLD, whole))
         assert wanted
         assert rows(streamed) == wanted
+        counted[count.name] = len(wanted)
+    words = ["pipeline", "stream", "--from", str(trace), "--out", str(tmp_path / "verb"), "--once", "--window-s", "0.5"]
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--json"])
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out) == {"out": str(tmp_path / "verb"), "rows": counted, "late": 0}
 
 
 @pytest.mark.long

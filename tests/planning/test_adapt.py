@@ -107,6 +107,16 @@ def test_one_window_is_not_enough_and_a_pause_begins_anew() -> None:
     assert resting.why == "at rest after a change, for 3 more windows"
 
 
+def test_what_it_remembers_can_be_written_and_read() -> None:
+    run = Run(3)
+    sides = [some_friends(run.rng), some_friends(run.rng)]
+    run.go(20, lambda number, rng: pairs(rng, sides[number // 5 % 2]))
+    again = Adapter()
+    again.recall(run.adapter.written())
+    assert run.changed
+    assert again == run.adapter
+
+
 def test_it_decides_nothing_from_few_events_or_for_little() -> None:
     line = [("a", "b"), ("b", "c")]
     adapter = Adapter()

@@ -45,6 +45,7 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
+from reknit.core.shares.asides import Asides
 from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
@@ -265,6 +266,7 @@ def resume_without_sending_the_rest(patch: Patch) -> None:
 
 
 @plant
+@near(35)
 def let_go_of_frames_once_received(patch: Patch) -> None:
     original = Link._acknowledged
     patch.setattr(Link, "_acknowledged", lambda self, received, settled: original(self, received, received))
@@ -422,6 +424,7 @@ def route_before_the_tables_are_known(patch: Patch) -> None:
 
 
 @plant
+@near(9)
 def speak_before_having_listened(patch: Patch) -> None:
     patch.setattr(Gate, "may_tell", lambda self, neighbour: True)
 
@@ -486,6 +489,7 @@ def a_flooded_event_goes_on_among_the_three(patch: Patch) -> None:
 
 
 @plant
+@near(4)
 def the_mover_gives_its_events_to_the_goal_alone(patch: Patch) -> None:
     original = Triangle._targets
 
@@ -496,6 +500,7 @@ def the_mover_gives_its_events_to_the_goal_alone(patch: Patch) -> None:
 
 
 @plant
+@near(6)
 def the_goal_hears_of_the_ends_of_ways_in_any_order(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_must_stall", lambda self, peer, message: False)
 
@@ -533,6 +538,7 @@ def a_broker_forgets_its_part_in_a_swap(patch: Patch) -> None:
 
 
 @plant
+@near(5)
 def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_tear", lambda self, swap: None)
 
@@ -548,6 +554,13 @@ def a_step_does_not_last(patch: Patch) -> None:
 @plant
 def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
+
+
+@near(31137)
+@among("crashes")
+@plant
+def the_middle_believes_a_goal_that_has_not_heard_of_the_mover_yet(patch: Patch) -> None:
+    patch.setattr(SwapLinks, "_doubt_goal", lambda self, goal: None)
 
 
 # --- groups
@@ -574,7 +587,7 @@ def forget_what_came_for_a_member_that_has_left(patch: Patch) -> None:
     patch.setattr(Shares, "_send_on", lambda *_: None)
 
 
-@near(48)
+@near(51)
 @among("groups")
 @only("shares")
 @plant
@@ -608,6 +621,7 @@ def forget_what_members_of_a_life_before_were_to_get(patch: Patch) -> None:
 @among("groups")
 @only("shares")
 @plant
+@near(7)
 def hand_out_again_what_a_life_before_has_handed_out(patch: Patch) -> None:
     original = Shares.recall
 
@@ -813,7 +827,7 @@ def keep_nothing_of_what_clients_have_published(patch: Patch) -> None:
 @plant
 def forget_what_the_life_before_has_seen(patch: Patch) -> None:
     original = Sessions.recall
-    patch.setattr(Sessions, "recall", lambda self, clients, seen: original(self, clients, {}))
+    patch.setattr(Sessions, "recall", lambda self, each: original(self, msgspec.structs.replace(each, seen={})))
 
 
 @near(7)
@@ -835,6 +849,30 @@ def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:
 def deliver_what_was_kept_once_more(patch: Patch) -> None:
     original = Transit.recall
     patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
+
+
+@near(63)
+@among("stores")
+@only("delivery")
+@plant
+def keep_nothing_of_what_was_put_aside(patch: Patch) -> None:
+    patch.setattr(Asides, "put", lambda *_: None)
+
+
+@near(22)
+@among("stores")
+@only("sessions")
+@plant
+def take_nothing_back_that_a_life_before_gave_away(patch: Patch) -> None:
+    patch.setattr(Departures, "met", lambda self, peer: None)
+
+
+@near(22)
+@among("stores")
+@only("sessions")
+@plant
+def forget_what_has_come_to_a_life_before(patch: Patch) -> None:
+    patch.setattr(Arrivals, "recall", lambda self, moves: None)
 
 
 @near(159)

@@ -49,6 +49,14 @@ def test_or_at_once_and_unseen() -> None:
     assert world.records == []
 
 
+def test_who_wants_to_know_hears_that_a_session_is_asked_for() -> None:
+    world = _World()
+    heard: list[str] = []
+    world.clients.leaving = heard.append
+    world.clients.export("b1", "ann")
+    assert heard == ["b1"]
+
+
 def test_a_session_that_is_exported_is_frozen_until_it_is_thawed_or_goes() -> None:
     world = _World()
     world.clients.export("b1", "ann")

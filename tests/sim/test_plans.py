@@ -22,6 +22,7 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.drains and plan.swaps_per_s and not plan.faults.crashes for plan in plans["changes"])
     assert all(plan.drains and plan.swaps_per_s and plan.faults.crashes for plan in plans["crashes"])
     assert all(plan.lasting and plan.faults.crashes and not plan.faults.losses for plan in plans["stores"])
+    assert any(plan.drains and plan.unique for plan in plans["stores"])
     assert not any(plan.lasting for focus in FOCI[:3] for plan in plans[focus])
     assert all(plan.groups and plan.churn_per_s for plan in plans["groups"])
     assert not any(plan.groups for focus in FOCI[:3] for plan in plans[focus])

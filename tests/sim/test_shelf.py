@@ -5,7 +5,20 @@ from __future__ import annotations
 import random
 
 from reknit.core.broker import Broker
-from reknit.core.io import Attach, Drop, DropLine, Due, Keep, KeepChange, KeepLine, Subscribe
+from reknit.core.io import (
+    Attach,
+    Drop,
+    DropAside,
+    DropLine,
+    DropMove,
+    Due,
+    Keep,
+    KeepAside,
+    KeepChange,
+    KeepLine,
+    KeepMove,
+    Subscribe,
+)
 from reknit.core.options import BrokerOptions
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -32,6 +45,18 @@ def test_the_last_word_of_a_line_and_of_a_change_counts() -> None:
     shelf.perform(DropLine("kind", "name"))
     shelf.perform(KeepChange("c1", None))
     assert (shelf.recall().lines, shelf.recall().changes) == ([], [])
+
+
+def test_moves_and_what_was_put_aside_are_there_in_the_order_of_numbers() -> None:
+    shelf, some = Shelf(), (Pattern.parse("a"),)
+    asides = [KeepAside("zoe", 1, Event("a"), some), KeepAside("ann", 2, Event("a"), some)]
+    move = KeepMove("ann", "n", 1, came=True)
+    for each in (*reversed(asides), move):
+        shelf.perform(each)
+    assert (shelf.recall().asides, shelf.recall().moves) == (asides, [move])
+    shelf.perform(DropAside("zoe", (1,)))
+    shelf.perform(DropMove("ann"))
+    assert (shelf.recall().asides, shelf.recall().moves) == (asides[1:], [])
 
 
 def test_a_broker_that_dies_leaves_its_sessions_and_what_they_want() -> None:

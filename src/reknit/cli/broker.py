@@ -152,12 +152,14 @@ def drain(
     from reknit.cli._changes.run import Manner, run
 
     if stop:
-        _stop_drain(name, admin)
+        _stop_drain(name, admin, as_json)
         return
     run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_drain(view, name, to))
 
 
-def _stop_drain(name: str, admin: list[str]) -> None:
+def _stop_drain(name: str, admin: list[str], as_json: bool) -> None:
+    import json
+
     from reknit.cli._changes.view import look
     from reknit.cli._operator import Operator
 
@@ -166,7 +168,8 @@ def _stop_drain(name: str, admin: list[str]) -> None:
         view.check(name)
         view.answers(name)
         operator.change("DELETE", "/drain", at=name)
-    typer.echo(f"{name} stays, with the sessions that have not moved")
+    line = f"{name} stays, with the sessions that have not moved"
+    typer.echo(json.dumps({"broker": name, "stays": True}) if as_json else line)
 
 
 def _refuse_missing(section: OwnSection) -> None:

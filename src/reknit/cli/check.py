@@ -53,7 +53,7 @@ def check(
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
     crashes; with --focus crashes they do that too. With --focus stores brokers have
-    stores, crash often, and lose nothing. With --focus groups clients share subscriptions;
+    stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
     links, and must be brought back as long as somebody has them. With --focus communities there are no brokers, but
     peers that gossip in communities of topics.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reknit.lab.experiment import Experiment
     from reknit.lab.experiment import Scale as LabScale
     from reknit.lab.report import Report
+    from reknit.lab.run import Mapper
 
 __all__ = ["compare", "list_experiments", "register", "run"]
 
@@ -80,18 +81,31 @@ def run(
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each point; each experiment has its own.")] = None,
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the results go, a directory for each.")] = OUT,
+    spark: Annotated[bool, typer.Option("--spark", help="Measure on Spark, also on a cluster.")] = False,
+    master: Annotated[str, typer.Option(help="With --spark: its master, as local[2].")] = "",
+    remote: Annotated[str, typer.Option(help="With --spark: a server of Spark Connect, as sc://host:15002.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, when all are done.")] = False,
 ) -> None:
     """Run experiments in the simulator. Each leaves results.parquet, figure.png and report.json in DIR/ID.
 
-    The same seeds give the same results, on any number of processes.
+    The same seeds give the same results, on any number of processes, and on Spark. A run that was broken off goes on
+    where it was if it is started again with the same code; a measurement that fails is named with its seed.
 
     Example: reknit lab run forwarding-vs-flooding --scale quick
     """
+    from reknit.cli._problem import BadInput
     from reknit.lab.experiment import Scale
 
+    if (master or remote) and not spark:
+        raise BadInput("lab run: --master and --remote are for --spark")
     chosen = _choose(ids or [], every)
     home = _directory(out)
-    for report in _run_all(chosen, home, Scale(scale.value), seeds, processes):
+    measuring = _on_spark(processes, master, remote) if spark else _here(processes)
+    reports = _run_all(chosen, home, Scale(scale.value), seeds, measuring)
+    if as_json:
+        _print_json(list(reports))
+        return
+    for report in reports:
         typer.echo(f"{report.id}: {report.verdict} ({report.seeds} seeds, {report.seconds:g} s) {home / report.id}")
 
 
@@ -119,14 +133,39 @@ def _choose(ids: list[str], every: bool) -> list[Experiment]:
     return list(all_experiments().values()) if every else find_experiments(ids)
 
 
+def _here(processes: int) -> AbstractContextManager[Mapper]:
+    from reknit.lab.run import workers
+
+    return workers(processes)
+
+
+@contextmanager
+def _on_spark(processes: int, master: str, remote: str) -> Iterator[Mapper]:
+    import os
+
+    from reknit.cli.pipeline import with_spark
+    from reknit.lab.run import measure
+
+    with with_spark():
+        from reknit.pipeline.session import Place, session
+        from reknit.pipeline.sweep import sweep
+
+        with session(Place(master, remote, name="reknit lab")) as spark:
+            yield sweep(spark, measure, processes or os.cpu_count() or 1)
+
+
 def _run_all(
-    chosen: list[Experiment], out: Path, scale: LabScale, seeds: int | None, processes: int
+    chosen: list[Experiment],
+    out: Path,
+    scale: LabScale,
+    seeds: int | None,
+    measuring: AbstractContextManager[Mapper],
 ) -> Iterator[Report]:
     from reknit.lab.revision import revision
-    from reknit.lab.run import run_experiment, task_count, workers
+    from reknit.lab.run import run_experiment, task_count
 
     commit = revision()
-    with workers(processes) as mapper:
+    with measuring as mapper:
         for each in chosen:
             with _progress(each.id, task_count(each, scale, seeds)) as advance:
                 report = run_experiment(each, out, scale, seeds, mapper, commit, advance)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from reknit.cli._flags import JsonFlag
 from reknit.cli._problem import BadInput
 
 __all__ = ["password", "register"]
@@ -21,6 +22,7 @@ def password(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file of passwords; made if it is not there.")],
     user: Annotated[str, typer.Argument(metavar="USER", help="Whose password.")],
     remove: Annotated[bool, typer.Option("--remove", help="Take the user out of the file.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Set the password of USER in FILE, or remove USER. The password is asked for, or read from standard input.
 
@@ -37,7 +39,12 @@ def password(
         raise BadInput(f"password: {file}: {error.strerror}") from None
     if remove and not known:
         raise BadInput(f"password: there is no user {user!r} in {file}")
-    typer.echo(f"{user} is removed from {file}" if remove else f"{file}: the password of {user} is set")
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"user": user, "file": str(file), "removed": remove}, ensure_ascii=False))
+    else:
+        typer.echo(f"{user} is removed from {file}" if remove else f"{file}: the password of {user} is set")
 
 
 def _ask(user: str) -> str:

@@ -167,6 +167,7 @@ def stream(
     late_s: Annotated[float, typer.Option("--late-s", min=0.0, help="How late a record may come.")] = 60.0,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="The counts at the end as JSON.")] = False,
 ) -> None:
     """Keep the counts of traffic up while a trace is written: events by topic, and the load of links. Until Ctrl-C.
 
@@ -186,11 +187,17 @@ def stream(
         late = sum(map(late_rows, queries))
         for query in queries:
             query.stop()
+        rows: dict[str, int] = {}
         for count in COUNTS:
             made = table(spark, out, count)
             made.write.mode("overwrite").parquet(f"{out}/{count.name}")
-            typer.echo(f"out  {count.name}: {made.count():,} rows")
-        typer.echo(f"too late to be counted: {late:,} records")
+            rows[count.name] = made.count()
+    if as_json:
+        _print_json({"out": out, "rows": rows, "late": late})
+        return
+    for name, number in rows.items():
+        typer.echo(f"out  {name}: {number:,} rows")
+    typer.echo(f"too late to be counted: {late:,} records")
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:

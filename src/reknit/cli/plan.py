@@ -54,6 +54,7 @@ def make(
     seed: Annotated[int, typer.Option(help="Kept with the plan.")] = 0,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
+    as_json: JsonFlag = False,
 ) -> None:
     """Make a plan: the swaps that save more crossings of links than the messages they take. The same trace gives the
     same plan, byte for byte.
@@ -73,8 +74,9 @@ def make(
     with with_spark():
         plan = _planned(traces, tables, since, rules, master, remote)
     _write(out, write_plan(plan))
-    _print(plan, False)
-    typer.echo(out)
+    _print(plan, as_json)
+    if not as_json:
+        typer.echo(out)
 
 
 def _planned(traces: str, tables: str, since: float, rules: object, master: str, remote: str) -> Plan:

@@ -37,6 +37,7 @@ def rr(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print the topic before the payload.")] = False,
     form: Annotated[str | None, typer.Option("-F", "--format", help="What to print for the response.")] = None,
     pretty: Annotated[bool, typer.Option("--pretty", help="%j and %J on many lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The response as a JSON object.")] = False,
     no_end: Annotated[bool, typer.Option("-N", help="No end of line behind it.")] = False,
     no_stale: Annotated[bool, typer.Option("-R", help="A retained message is no response.")] = False,
     link: Link,
@@ -52,7 +53,7 @@ def rr(
     chosen = topic or link.topic
     if not chosen or not response:
         raise BadInput("rr: give the request's topic with -t and the response's with -e")
-    write = Printer(verbose, form, pretty, no_end=no_end).compiled()
+    write = Printer(verbose, form, pretty, as_json, no_end).compiled()
     request = (chosen, source.payload(), response)
     event = asyncio.run(_ask(link, request, qos, wait, no_stale))
     if event is None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reknit.cli._flags import JsonFlag
 from reknit.cli._problem import BadInput, Failed
+
+if TYPE_CHECKING:
+    from reknit.store.salvage import Findings
 
 __all__ = ["check", "register"]
 
@@ -28,6 +32,7 @@ def check(
     salvage: Annotated[
         Path | None, typer.Option("--salvage", metavar="NEW", help="Copy what is sound into a new store.")
     ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Say what a store holds, and what of it is not as it was written. The file itself is left as it is.
 
@@ -41,11 +46,32 @@ def check(
         findings = examine(file) if salvage is None else copy(file, salvage)
     except StoreError as error:
         raise BadInput(str(error)) from None
+    if as_json:
+        _print_json(file, findings, salvage)
+    else:
+        _print(file, findings, salvage)
+    if findings.faults and salvage is None:
+        raise Failed(f"{file}: damaged; `reknit store check {file} --salvage NEW` copies what is sound")
+
+
+def _print_json(file: Path, findings: Findings, salvaged: Path | None) -> None:
+    import json
+
+    found = {
+        "file": str(file),
+        "broker": findings.name,
+        "sound": findings.sound,
+        "entries": dict(sorted(findings.entries.items())),
+        "faults": findings.faults,
+        "salvaged": None if salvaged is None else str(salvaged),
+    }
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _print(file: Path, findings: Findings, salvaged: Path | None) -> None:
     shelves = ", ".join(f"{count} {shelf}" for shelf, count in sorted(findings.entries.items()))
     typer.echo(f"{file}: the store of {findings.name or '?'}: {findings.sound} sound entries ({shelves or 'none'})")
     for line in findings.faults:
         typer.echo(f"not sound: {line}")
-    if salvage is not None:
-        typer.echo(f"{salvage}: the sound entries are there")
-    elif findings.faults:
-        raise Failed(f"{file}: damaged; `reknit store check {file} --salvage NEW` copies what is sound")
+    if salvaged is not None:
+        typer.echo(f"{salvaged}: the sound entries are there")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reknit.cli._flags import JsonFlag
 from reknit.cli._problem import BadInput
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def up(
         Path | None, typer.Option(metavar="DIR", help="Keep there what is acknowledged, a file for each broker.")
     ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Chooses the links of the shape random.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Start a network of brokers, print where they are, and look after them until Ctrl-C.
 
@@ -52,7 +54,7 @@ def up(
     )
     refuse_if_running(Path.cwd())  # before its ports are found to be taken, which says less
     plan = plan_network(network, random.Random())
-    asyncio.run(run_network(plan, Path.cwd(), _print_table))
+    asyncio.run(run_network(plan, Path.cwd(), _print_json if as_json else _print_table))
 
 
 def _with_flags(
@@ -107,6 +109,13 @@ def _by_flag(error: str, wanted: dict[str, Any], routing: str | None) -> str:
         if error.startswith(f"network.{key}: "):
             return error.replace(f"network.{key}", f"--{key.replace('_', '-')} {wanted[key]}", 1)
     return error.replace("options.routing", f"--routing {routing}", 1) if routing is not None else error
+
+
+def _print_json(state: NetworkState) -> None:
+    """Where everybody is, once all are ready."""
+    import msgspec
+
+    typer.echo(msgspec.json.format(msgspec.json.encode(state), indent=2).decode())
 
 
 def _print_table(state: NetworkState) -> None:

@@ -23,14 +23,19 @@ __all__ = [
     "Dial",
     "Discard",
     "Drop",
+    "DropAside",
     "DropLine",
+    "DropMove",
     "Effect",
     "Ended",
     "Export",
     "Import",
     "Keep",
+    "KeepAside",
     "KeepChange",
     "KeepLine",
+    "KeepMove",
+    "Kept",
     "Match",
     "Missed",
     "Observe",
@@ -181,6 +186,41 @@ class KeepChange(msgspec.Struct, frozen=True, gc=False):
     record: Mapping[str, Any] | None
 
 
+class KeepAside(msgspec.Struct, frozen=True, gc=False):
+    """An event for a session that is on its way, and so in no queue; those of one client in the order of numbers.
+
+    ``group``: the one that it is for, if the client is to have it as a member.
+    """
+
+    client: str
+    number: int
+    event: Event
+    patterns: tuple[Pattern, ...]
+    group: str = ""
+
+
+class DropAside(msgspec.Struct, frozen=True, gc=False):
+    """These events, of which ``KeepAside`` has told, are in the client's queue, or elsewhere."""
+
+    client: str
+    numbers: tuple[int, ...]
+
+
+class KeepMove(msgspec.Struct, frozen=True, gc=False):
+    """The session was given to ``peer``, or ``came`` from there, and it is not known yet who has it in the end."""
+
+    client: str
+    peer: str
+    move: int
+    came: bool
+
+
+class DropMove(msgspec.Struct, frozen=True, gc=False):
+    """That is known now, or of no use any more."""
+
+    client: str
+
+
 # --- effects: sessions that move
 
 
@@ -236,6 +276,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """This broker has left the network for good, and has no clients. Nothing is lost if it ends now."""
 
 
+Kept: TypeAlias = Keep | Drop | KeepLine | DropLine | KeepChange | KeepAside | DropAside | KeepMove | DropMove
 Effect: TypeAlias = (
     Remember
     | Send
@@ -248,11 +289,7 @@ Effect: TypeAlias = (
     | Observe
     | Reply
     | Retain
-    | Keep
-    | Drop
-    | KeepLine
-    | DropLine
-    | KeepChange
+    | Kept
     | Export
     | Thaw
     | Redirect

@@ -138,6 +138,8 @@ class Broker:
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares, self.recovery)
         self.transit = Transit(self.turn, *layers, history, self.source, seen, options)
         self._handlers = self._make_handlers()
+        timed = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
+        self._deadlines = [each.deadline for each in (*timed, *([self.recovery] if self.recovery else ()))]
         self._begin_with: tuple[dict[str, str], dict[str, str]] | None = (founded, wanted)
 
     def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
@@ -153,9 +155,7 @@ class Broker:
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
             AddLink: lambda each: self.overlay.add(each.peer, each.address, each.request),
             RemoveLink: lambda each: self._on_overlay_events(self.overlay.remove(each.peer, each.request)),
-            SwapLink: lambda each: self._on_overlay_events(
-                self.overlay.swap(each.middle, each.goal, each.request, each.of)
-            ),
+            SwapLink: lambda it: self._on_overlay_events(self.overlay.swap(it.middle, it.goal, it.request, it.of)),
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
             Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
         }
@@ -178,8 +178,7 @@ class Broker:
     def deadline(self) -> float | None:
         if self._begin_with is not None:
             return 0.0
-        parts = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
-        return earliest(*[each.deadline() for each in parts], self.recovery.deadline() if self.recovery else None)
+        return earliest(*[ask() for ask in self._deadlines])
 
     def _begin(self, founded: dict[str, str], wanted: dict[str, str]) -> None:
         self._begin_with = None
@@ -228,7 +227,7 @@ class Broker:
         """Clients first: an event that was not routed yet may be for them."""
         lines = self.book.recall(each.lines)
         self.retained.news(lines)
-        self.sessions.recall(each.clients, each.shares, each.seen)
+        self.sessions.recall(each)
         self.shares.recall(lines, each.seen)
         self.transit.recall(each.kept)
         self.overlay.history.recall(each.changes)
@@ -292,9 +291,9 @@ class Broker:
                 self._tell(peer)
             case Established(peer=peer):
                 self.book.compare(peer)
-            case Bypassed(gone=gone, by=by):
-                if gone in self.gate.missing:
-                    self.gate.stands_in(by, gone)
+            case Bypassed(gone=gone, by=by, wholly=wholly) if gone in self.gate.missing:
+                self.gate.stands_in(by, gone)
+                if wholly:
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
                 self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
@@ -328,7 +327,7 @@ class Broker:
             news = self.book.receive(peer, message)
             self.retained.news(news)
             self.shares.news(news)
-            self.sessions.news(news)
+            self.sessions.news(peer, news)
         elif isinstance(message, Gossip):
             self.transit.take_gossip(message, arrived)
         elif isinstance(message, ChangeMessage | RepairMessage):

@@ -19,14 +19,19 @@ from reknit.core._effects import (
     Dial,
     Discard,
     Drop,
+    DropAside,
     DropLine,
+    DropMove,
     Effect,
     Ended,
     Export,
     Import,
     Keep,
+    KeepAside,
     KeepChange,
     KeepLine,
+    KeepMove,
+    Kept,
     Match,
     Missed,
     Observe,
@@ -60,7 +65,9 @@ __all__ = [
     "Discard",
     "Drain",
     "Drop",
+    "DropAside",
     "DropLine",
+    "DropMove",
     "Due",
     "Effect",
     "Ended",
@@ -70,8 +77,11 @@ __all__ = [
     "Input",
     "Join",
     "Keep",
+    "KeepAside",
     "KeepChange",
     "KeepLine",
+    "KeepMove",
+    "Kept",
     "LinkAppeared",
     "LinkVanished",
     "Lost",
@@ -94,6 +104,7 @@ __all__ = [
     "Retain",
     "Send",
     "SendDirect",
+    "Stay",
     "StopDrain",
     "Subscribe",
     "Substitute",
@@ -194,6 +205,12 @@ class Presence(msgspec.Struct, frozen=True, gc=False):
     client: str
     present: bool
     room: bool
+
+
+class Stay(msgspec.Struct, frozen=True, gc=False):
+    """A client whose session is on its way has said goodbye: nobody will come for it there as if he had been sent."""
+
+    client: str
 
 
 class Publish(msgspec.Struct, frozen=True, gc=False):
@@ -314,9 +331,12 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
     """Of the history; see ``KeepChange``."""
     shares: Mapping[str, Sequence[tuple[str, Pattern]]] = {}
     """By client, the groups that it is a member of, and what each shares."""
+    asides: Sequence[KeepAside] = ()
+    """In the order of their numbers."""
+    moves: Sequence[KeepMove] = ()
 
 
-Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Publish
+Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Stay | Publish
 Operation: TypeAlias = (
     AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
 )

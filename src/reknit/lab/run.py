@@ -1,8 +1,11 @@
 """Running an experiment: every point with every seed, on all cores, and what comes out into a directory.
 
 Each measurement is independent, so they are spread over processes and gathered in the order of points and seeds; the
-rows do not depend on how many processes there are. Processes are started afresh (``spawn``) and serve all experiments
-of one command, since starting one costs more than many a measurement.
+rows do not depend on how many processes there are, or whether they are Spark's. Processes are started afresh
+(``spawn``) and serve all experiments of one command, since starting one costs more than many a measurement.
+
+A measurement that fails stops no other: at the end those that failed are named, with their seeds, and there is no
+report. What was measured until then is kept (``ledger``), so the same command measures the rest only.
 
 Owns: the order of measurements, the processes, the files of one experiment. Must not know: what is measured, or how
 progress is shown.
@@ -14,27 +17,76 @@ import multiprocessing
 import os
 import signal
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from reknit.lab.experiment import Experiment, Point, Row, Scale
+from reknit.lab.ledger import LEDGER_FILE, Ledger
 from reknit.lab.plot import save_figure
 from reknit.lab.report import REPORT_FILE, Report, make_report, write_report
 from reknit.lab.results import RESULTS_FILE, write_results
 
-__all__ = ["FIGURE_FILE", "Mapper", "Task", "measure_rows", "run_experiment", "seed_count", "task_count", "workers"]
+__all__ = [
+    "FIGURE_FILE",
+    "Failure",
+    "Mapper",
+    "Outcome",
+    "Task",
+    "Unmeasured",
+    "measure",
+    "measure_rows",
+    "run_experiment",
+    "seed_count",
+    "task_count",
+    "workers",
+]
 
 FIGURE_FILE = "figure.png"
+
+FAILURES_SHOWN_MAX = 20
 
 Task: TypeAlias = tuple[Callable[[Point, int], Row], Point, int]
 
 
-class Mapper(Protocol):
-    """Measures tasks one after the other or side by side, and gives their rows in the order of the tasks."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A measurement that came to nothing."""
 
-    def __call__(self, tasks: Iterable[Task], /) -> Iterator[Row]: ...
+    point: Point
+    seed: int
+    error: str
+
+    def __str__(self) -> str:
+        return f"seed {self.seed} of {dict(self.point)}: {self.error}"
+
+
+Outcome: TypeAlias = Row | Failure
+
+
+class Unmeasured(Exception):
+    """Some measurements have failed, so there is no result."""
+
+    exit_code = 1
+
+    def __init__(self, id_: str, failures: list[Failure], measured: int) -> None:
+        shown = "".join(f"\n  {failure}" for failure in failures[:FAILURES_SHOWN_MAX])
+        more = len(failures) - FAILURES_SHOWN_MAX
+        rest = f"\n  and {more} more" if more > 0 else ""
+        super().__init__(
+            f"{id_}: {len(failures)} of {len(failures) + measured} measurements failed; the others are kept, "
+            f"and the same command measures these again{shown}{rest}"
+        )
+        self.failures = failures
+
+
+class Mapper(Protocol):
+    """Measures tasks one after the other or side by side, and gives what comes out in the order of the tasks."""
+
+    def __call__(self, tasks: Iterable[Task], /) -> Iterator[Outcome]: ...
 
 
 @contextmanager
@@ -42,10 +94,10 @@ def workers(processes: int = 0) -> Iterator[Mapper]:
     """So many processes to measure on; 0 for one per core, 1 for none but this one."""
     count = processes or os.cpu_count() or 1
     if count == 1:
-        yield lambda tasks: map(_measure, tasks)
+        yield lambda tasks: map(measure, tasks)
         return
     with multiprocessing.get_context("spawn").Pool(count, initializer=_leave_interrupts_to_parent) as pool:
-        yield lambda tasks: pool.imap(_measure, tasks)
+        yield lambda tasks: pool.imap(measure, tasks)
 
 
 def _leave_interrupts_to_parent() -> None:
@@ -53,13 +105,13 @@ def _leave_interrupts_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _measure(task: Task) -> Row:
-    measure, point, seed = task
+def measure(task: Task) -> Outcome:
+    function, point, seed = task
     try:
-        counted = measure(point, seed)
+        counted = function(point, seed)
     except Exception as error:
-        error.add_note(f"while measuring {dict(point)} with seed {seed}")
-        raise
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return Failure(point, seed, f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})")
     return {**point, "seed": seed, **counted}
 
 
@@ -71,8 +123,32 @@ def task_count(experiment: Experiment, scale: Scale, seeds: int | None) -> int:
     return len(experiment.points(scale)) * seed_count(experiment, scale, seeds)
 
 
-def measure_rows(experiment: Experiment, points: Iterable[Point], seeds: int, mapper: Mapper) -> Iterator[Row]:
-    return mapper((experiment.measure, point, seed) for point in points for seed in range(seeds))
+def measure_rows(
+    experiment: Experiment,
+    points: Iterable[Point],
+    seeds: int,
+    mapper: Mapper,
+    ledger: Ledger,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Row]:
+    """All rows, in the order of points and seeds; those that the ledger knows are not measured again."""
+    tasks: list[Task] = [(experiment.measure, point, seed) for point in points for seed in range(seeds)]
+    known = [ledger.find(point, seed) for _, point, seed in tasks]
+    outcomes = mapper(task for task, row in zip(tasks, known, strict=True) if row is None)
+    rows: list[Row] = []
+    failures: list[Failure] = []
+    for (_, point, seed), row in zip(tasks, known, strict=True):
+        outcome = next(outcomes) if row is None else row
+        advance()
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            continue
+        if row is None:
+            ledger.keep(point, seed, outcome)
+        rows.append(outcome)
+    if failures:
+        raise Unmeasured(experiment.id, failures, len(rows))
+    return rows
 
 
 def run_experiment(
@@ -90,13 +166,12 @@ def run_experiment(
     home = out / experiment.id
     home.mkdir(parents=True, exist_ok=True)
     (home / REPORT_FILE).unlink(missing_ok=True)
-    rows: list[Row] = []
-    for row in measure_rows(experiment, points, count, mapper):
-        rows.append(row)
-        advance()
-    write_results(rows, home / RESULTS_FILE)
-    findings = experiment.reduce(rows)
-    save_figure(experiment.plot(rows), home / FIGURE_FILE)
-    report = make_report(experiment, findings, scale, points, count, commit, time.monotonic() - began)
-    write_report(report, home / REPORT_FILE)
+    with Ledger(home / LEDGER_FILE, commit, scale) as ledger:
+        rows = measure_rows(experiment, points, count, mapper, ledger, advance)
+        write_results(rows, home / RESULTS_FILE)
+        findings = experiment.reduce(rows)
+        save_figure(experiment.plot(rows), home / FIGURE_FILE)
+        report = make_report(experiment, findings, scale, points, count, commit, time.monotonic() - began)
+        write_report(report, home / REPORT_FILE)
+        ledger.finish()
     return report

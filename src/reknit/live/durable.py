@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reknit.core.io import Drop, DropLine, Effect, Keep, KeepChange, KeepLine
+from reknit.core.io import Effect, Kept
 from reknit.live.driver import LOOK_S, STOP_S_MAX, Driver
 from reknit.live.ledger import Ledger, Past, StoreCounters
 from reknit.store.entries import Batch, Store, StoreError
@@ -125,7 +125,7 @@ class DurableDriver(Driver):
     # --- a turn
 
     def _perform_rare(self, effect: Effect, now: float) -> None:
-        if isinstance(effect, Keep | Drop | KeepLine | DropLine | KeepChange):
+        if isinstance(effect, Kept):
             self._ledger.note(effect)
         else:
             super()._perform_rare(effect, now)

@@ -10,6 +10,8 @@ it matters only to sessions that last, and what those were given is in the same 
     book      kind and name       a line of the book: what is retained, among others
     seen      source              the number of its last event that came by
     changes   id                  a change of the tree that is over, for operators; its times are seconds since 1970
+    aside     client and number   an event for a session that is on its way
+    moves     client              a session that is on its way, or may be
     about     incarnation         of the last life, so that the next one is another even if the clock goes back
 
 Owns: these entries, and how they become values again. Must not know: how or when a batch is committed.
@@ -19,22 +21,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from reknit.core.io import Drop, DropLine, Keep, KeepChange, KeepLine, Recall
+from reknit.core.io import (
+    Drop,
+    DropAside,
+    DropLine,
+    DropMove,
+    Keep,
+    KeepAside,
+    KeepChange,
+    KeepLine,
+    KeepMove,
+    Kept,
+    Recall,
+)
 from reknit.core.overlay.history import Change
 from reknit.model.event import Event, EventId
+from reknit.model.pattern import BadPattern, Pattern
 from reknit.mqtt.keeping import Keeper, KeptSession
 from reknit.mqtt.recalling import SHELVES, BadEntry, Recalled
 from reknit.store.entries import Batch, Entry, StoreError
 from reknit.wire.codec import BadFrame, decode_event, encode_event
 from reknit.wire.messages import Line
 
-__all__ = ["Kept", "Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
+__all__ = ["Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
 
 OUTBOX, BOOK, SEEN, CHANGES, ABOUT = "outbox", "book", "seen", "changes", "about"
+ASIDE, MOVES = "aside", "moves"
 SOURCES_MAX = 4_096
 """Sources whose last event is written down; beyond it the one that was written first goes."""
 _INCARNATION = b"incarnation"
@@ -43,8 +59,6 @@ _ROUTED, _UNROUTED = b"r", b"u"
 _encode = msgspec.msgpack.Encoder().encode
 _lines = msgspec.msgpack.Decoder(Line)
 _changes = msgspec.msgpack.Decoder(dict[str, Any])
-
-Kept: TypeAlias = Keep | Drop | KeepLine | DropLine | KeepChange
 
 
 class StoreCounters(msgspec.Struct):
@@ -72,6 +86,26 @@ def _event_key(ident: EventId) -> tuple[str, bytes]:
 
 def _line_key(kind: str, name: str) -> tuple[str, bytes]:
     return BOOK, f"{kind}\0{name}".encode()
+
+
+def _aside_key(client: str, number: int) -> tuple[str, bytes]:
+    return ASIDE, client.encode() + b"\0" + _number(number)
+
+
+class _Aside(msgspec.Struct, array_like=True, frozen=True):
+    event: bytes
+    patterns: tuple[Pattern, ...]
+    group: str
+
+
+class _Move(msgspec.Struct, array_like=True, frozen=True):
+    peer: str
+    move: int
+    came: bool
+
+
+_asides = msgspec.msgpack.Decoder(_Aside)
+_moves = msgspec.msgpack.Decoder(_Move)
 
 
 def incarnation_entry(incarnation: int) -> Batch:
@@ -107,6 +141,20 @@ class Ledger:
             case KeepChange(id_, record):
                 kept = None if record is None else _encode(_shifted(record, self.wall_offset))
                 changes[CHANGES, id_.encode()] = kept
+            case _:
+                self._note_move(effect)
+
+    def _note_move(self, effect: Kept) -> None:
+        changes = self._changes
+        match effect:
+            case KeepAside(client, number, event, patterns, group):
+                changes[_aside_key(client, number)] = _encode(_Aside(encode_event(event), patterns, group))
+            case DropAside(client, numbers):
+                changes.update(dict.fromkeys(_aside_key(client, number) for number in numbers))
+            case KeepMove(client, peer, move, came):
+                changes[MOVES, client.encode()] = _encode(_Move(peer, move, came))
+            case DropMove(client):
+                changes[MOVES, client.encode()] = None
 
     @property
     def idle(self) -> bool:
@@ -143,6 +191,8 @@ class Past:
     lines: list[Line] = field(default_factory=list)
     kept: list[tuple[Event, bool]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
+    asides: list[KeepAside] = field(default_factory=list)
+    moves: list[KeepMove] = field(default_factory=list)
     incarnation: int = 0
     entries: int = 0
 
@@ -152,7 +202,8 @@ class Past:
         clients = {client: each.patterns() for client, each in asked.items()}
         shares = {client: each.shared_patterns() for client, each in asked.items()}
         changes = [_shifted(each, -wall_offset) for each in self.changes]
-        return Recall(clients, self.seen, self.lines, self.kept, changes, shares)
+        asides = sorted(self.asides, key=lambda each: each.number)
+        return Recall(clients, self.seen, self.lines, self.kept, changes, shares, asides, self.moves)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
@@ -162,7 +213,7 @@ def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
         for shelf, key, value in entries:
             past.entries += 1
             _read(past, shelf, key, value)
-    except (BadEntry, BadFrame, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (BadEntry, BadFrame, BadPattern, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(f"{where}: not to be understood: {error}; was it written by another reknit?") from None
     return past
 
@@ -171,6 +222,16 @@ def _change(value: bytes) -> dict[str, Any]:
     record = _changes.decode(value)
     msgspec.convert(record, Change)
     return record
+
+
+def _aside(key: bytes, value: bytes) -> KeepAside:
+    client, _, number = key.partition(b"\0")
+    aside = _asides.decode(value)
+    for pattern in aside.patterns:
+        pattern.check()
+    return KeepAside(
+        client.decode(), int.from_bytes(number, "big"), decode_event(aside.event), aside.patterns, aside.group
+    )
 
 
 def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
@@ -182,6 +243,11 @@ def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
         past.lines.append(_lines.decode(value))
     elif shelf == CHANGES:
         past.changes.append(_change(value))
+    elif shelf == ASIDE:
+        past.asides.append(_aside(key, value))
+    elif shelf == MOVES:
+        move = _moves.decode(value)
+        past.moves.append(KeepMove(key.decode(), move.peer, move.move, move.came))
     elif shelf == SEEN:
         past.seen[key.decode()] = int.from_bytes(value, "big")
     elif (shelf, key) == (ABOUT, _INCARNATION):

@@ -86,10 +86,11 @@ class Moves:
             yield from self._door.received(conn, data, now)
             self._hear(conn, True)
         for client, state in self._door.moves.ready(now):
-            self._hear(self._door.moves.connection_of(client), False)
             yield Exported(client, state)
-        self.pending = self._door.moves.resting or bool(self._thawed)
+        for conn in self._door.moves.overfull():
+            self._hear(conn, False)
+        self.pending = self._door.moves.leaving or bool(self._thawed)
 
-    def _hear(self, conn: int | None, ready: bool) -> None:
-        if conn is not None and (protocol := self._clients.get(conn)) is not None:
+    def _hear(self, conn: int, ready: bool) -> None:
+        if (protocol := self._clients.get(conn)) is not None:
             protocol.hear(ready)

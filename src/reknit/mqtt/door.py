@@ -140,7 +140,7 @@ class Door:
         self.counters.bytes_received += len(data)
         if connection.withheld is not None:
             connection.withheld += data
-            return []
+            return self.moves.heard(connection)
         session = connection.session
         if session is not None and session.plain is not None and not self._careful:
             lone = connection.parser.lone(data)

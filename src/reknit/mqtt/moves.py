@@ -2,7 +2,9 @@
 
 A session that is to leave comes to rest first: nothing new is delivered to it, and for a moment the door waits until
 the client has acknowledged what it has, so that nothing of it is repeated at the next broker. Then its state is taken,
-and whatever the client sends from there on is withheld: unread, unanswered, and sent again by the client where it goes.
+and whatever the client sends from there on is withheld: undone, unanswered, and sent again by the client where it goes.
+But one that ends its connection goes nowhere: then the session stays, and all that was withheld is done here, so that
+it ends, or waits, as the client wants it, and without its will.
 
 A session that comes is *reserved* until it is here; its client has to wait. Once here it is *expected*: for its client
 to find all of it, messages of QoS 0 are kept too, and it waits a while even if it would end with its connection.
@@ -14,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reknit.core.io import Command, Stay
 from reknit.mqtt.alarms import Alarms
 from reknit.mqtt.options import DoorCounters, DoorOptions
 from reknit.mqtt.reasons import Elsewhere, ProtocolError, Reason
-from reknit.mqtt.session import Session
+from reknit.mqtt.session import Connection, Session
 from reknit.mqtt.travel import BadState, pack, unpack, unpacked
 
 __all__ = ["EXPORT", "SESSION", "Moves"]
@@ -25,6 +28,8 @@ __all__ = ["EXPORT", "SESSION", "Moves"]
 EXPORT = "export"
 SESSION = "session"
 """The kinds of the alarms that are set here."""
+WITHHELD_BYTES_MAX = 64 * 1024
+"""What is read of a client whose state was taken; what it says beyond it stays in its socket."""
 
 
 class Moves:
@@ -58,6 +63,11 @@ class Moves:
     def resting(self) -> bool:
         return bool(self._resting)
 
+    @property
+    def leaving(self) -> bool:
+        """Whether any session is on its way from here."""
+        return bool(self._resting or self._taken)
+
     def ready(self, now: float) -> list[tuple[str, bytes]]:
         """The states of sessions that have come to rest. From here on their clients are not heard."""
         found: list[tuple[str, bytes]] = []
@@ -71,6 +81,18 @@ class Moves:
                 self._taken[client] = None
                 found.append((client, self._pack(session, now)))
         return found
+
+    def heard(self, connection: Connection) -> list[Command]:
+        """A client whose state was taken has said more: does it go?"""
+        session = connection.session
+        if session is None or not connection.parser.ends(connection.withheld or b""):
+            return []
+        return [Stay(session.client)]
+
+    def overfull(self) -> list[int]:
+        """Connections of which no more is to be read for now."""
+        found = [self._sessions[client].connection for client in self._taken if client in self._sessions]
+        return [each.conn for each in found if each is not None and len(each.withheld or b"") > WITHHELD_BYTES_MAX]
 
     def has_taken(self, client: str) -> bool:
         """Whether nothing may happen to this session here: no will, no end, no other connection."""
@@ -100,10 +122,6 @@ class Moves:
             return None
         withheld, connection.withheld = connection.withheld, None
         return connection.conn, withheld
-
-    def connection_of(self, client: str) -> int | None:
-        session = self._sessions.get(client)
-        return session.connection.conn if session is not None and session.connection is not None else None
 
     # --- sessions that come
 

@@ -109,6 +109,22 @@ class Parser:
                 _check_first(data[pos])
             self._hold(data[pos:], end - pos + 1)
 
+    def ends(self, data: bytes) -> bool:
+        """Whether the client ends its connection in ``data``, which is to be fed later: a DISCONNECT, or a fault."""
+        data = bytes(self._waiting) + data
+        pos = 0
+        while len(data) - pos >= 2:
+            if data[pos] >> 4 == PacketType.DISCONNECT:
+                return True
+            try:
+                size, body = _long_size(data, pos + 1, self.version)
+            except ProtocolError:
+                return True
+            if not body:
+                return False
+            pos = body + size
+        return False
+
     def lone(self, data: bytes) -> tuple[str, bytes] | None:
         """Topic and payload, if ``data`` is one plain PUBLISH at QoS 0 and nothing else; ``None`` for ``feed`` to see.
 

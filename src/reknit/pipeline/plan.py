@@ -22,7 +22,7 @@ from reknit.planning.plan import Evidence, Plan, Rules, make_plan
 from reknit.planning.tree import Link, NoTree, Tree
 from reknit.trace.records import Kind
 
-__all__ = ["FLOWS", "GAINS", "LINKS", "Planned", "flows", "gains", "links", "plan_of"]
+__all__ = ["FLOWS", "GAINS", "LINKS", "Planned", "flows", "gains", "gather", "links", "plan_of"]
 
 FLOWS_MAX = 1_000_000
 """Different sets of brokers that events may concern; they are gathered in one place."""
@@ -32,6 +32,7 @@ class Planned(Parameters, frozen=True):
     since: Annotated[
         float, told("events published before this time are left out, in seconds as the trace has them")
     ] = 0.0
+    until: Annotated[float, told("and those published from this time on; 0 for none")] = 0.0
 
 
 FLOWS = columns(brokers="strings", events="long", first="double", last="double")
@@ -45,7 +46,10 @@ def flows(told: Planned, trace: DataFrame) -> DataFrame:
         F.array_sort(F.collect_set("node")).alias("brokers"),
         F.min(F.when(F.col("kind") == Kind.PUBLISHED.value, F.col("time"))).alias("time"),
     )
-    counted = concerned.where(F.col("time") >= told.since).groupBy("brokers")
+    watched = concerned.where(F.col("time") >= told.since)
+    if told.until:
+        watched = watched.where(F.col("time") < told.until)
+    counted = watched.groupBy("brokers")
     return counted.agg(
         F.count(F.lit(1)).alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
     ).select(*FLOWS.fieldNames())
@@ -114,11 +118,16 @@ def _gathered(flows: DataFrame) -> tuple[list[Flow], list[Any]]:
     return [Flow(tuple(row["brokers"]), row["events"]) for row in in_order], in_order
 
 
+def gather(flows: DataFrame, runs: list[str]) -> tuple[list[Flow], Evidence]:
+    """What the planner needs of the table."""
+    gathered, rows = _gathered(flows)
+    seconds = max(row["last"] for row in rows) - min(row["first"] for row in rows) if rows else 0.0
+    return gathered, Evidence(sum(flow.events for flow in gathered), len(gathered), seconds, runs)
+
+
 def plan_of(flows: DataFrame, links: DataFrame, rules: Rules, runs: list[str]) -> Plan:
     """The plan that the two tables support."""
-    gathered, rows = _gathered(flows)
-    if not rows:
+    gathered, evidence = gather(flows, runs)
+    if not gathered:
         raise BadFlow("the trace has no event from which a plan could be made")
-    seconds = max(row["last"] for row in rows) - min(row["first"] for row in rows)
-    evidence = Evidence(sum(flow.events for flow in gathered), len(gathered), seconds, runs)
     return make_plan(_tree(links).links, gathered, evidence, rules)

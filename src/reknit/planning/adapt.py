@@ -25,7 +25,7 @@ from reknit.planning.plan import Evidence, Plan, Rules, make_plan
 from reknit.planning.rates import ALPHA, expected_next
 from reknit.planning.tree import Link, Tree
 
-__all__ = ["Adapter", "Decision", "Patience"]
+__all__ = ["Adapter", "BadMemory", "Decision", "Patience"]
 
 
 class Patience(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +52,20 @@ class Decision:
     plan: Plan | None = None
 
 
+class BadMemory(ValueError):
+    """A file that no adapter has written."""
+
+    exit_code = 2
+
+
+class _Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    window: int
+    expected: list[tuple[list[str], float]]
+    pending: Plan | None
+    changed: int | None
+    given_up: list[tuple[Link, int]]
+
+
 @dataclass(slots=True)
 class Adapter:
     rules: Rules = field(default_factory=Rules)
@@ -63,6 +77,28 @@ class Adapter:
     """The window at whose end the last change was made."""
     given_up: dict[Link, int] = field(default_factory=dict)
     """By link: the window at whose end it was given up."""
+
+    def written(self) -> bytes:
+        """All that it remembers, for the next process."""
+        return msgspec.json.encode(
+            _Memory(
+                self.window,
+                [(list(brokers), events) for brokers, events in self.expected.items()],
+                self.pending,
+                self.changed,
+                list(self.given_up.items()),
+            )
+        )
+
+    def recall(self, data: bytes) -> None:
+        """Go on where another process was; ``BadMemory`` if this is none."""
+        try:
+            memory = msgspec.json.decode(data, type=_Memory)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadMemory(f"not written by an adapter: {error}") from error
+        self.window, self.pending, self.changed = memory.window, memory.pending, memory.changed
+        self.expected = {tuple(brokers): events for brokers, events in memory.expected}
+        self.given_up = dict(memory.given_up)
 
     def see(self, links: Sequence[Link], flows: Sequence[Flow], evidence: Evidence) -> Decision:
         """At the end of a window: the tree as it is, and what events concerned."""

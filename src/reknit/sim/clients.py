@@ -21,7 +21,7 @@ from reknit.model.event import Event
 from reknit.sim.kernel import Kernel
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Clients"]
+__all__ = ["EXPORT_S_MAX", "Clients"]
 
 EXPORT_S_MAX = 0.05
 """How long a shell may take to bring a session to rest."""
@@ -53,6 +53,8 @@ class Clients:
         """Called with (client, old broker, new broker) when a client was sent elsewhere."""
         self.ousted: Callable[[str, str], None] | None = None
         """Called with (client, broker) when the session that it had there has given way to another one of its own."""
+        self.leaving: Callable[[str], None] | None = None
+        """Called with (broker) when a session is asked for there, to be given away."""
         self._at: dict[str, str] = {}  # by client: its broker
         self._sessions: dict[tuple[str, str], _Session] = {}
 
@@ -116,6 +118,8 @@ class Clients:
 
     def export(self, node: str, client: str) -> None:
         session = self._sessions[node, client]
+        if self.leaving is not None:
+            self.leaving(node)
         session.exports += 1
         self.kernel.after(self.rng.uniform(0, EXPORT_S_MAX), self._export, node, client, session, session.exports)
 

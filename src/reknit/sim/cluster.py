@@ -21,8 +21,6 @@ from reknit.core.io import (
     Dial,
     Discard,
     Drain,
-    Drop,
-    DropLine,
     Due,
     Effect,
     Ended,
@@ -30,9 +28,7 @@ from reknit.core.io import (
     Import,
     Input,
     Join,
-    Keep,
-    KeepChange,
-    KeepLine,
+    Kept,
     LinkAppeared,
     LinkVanished,
     Observe,
@@ -256,7 +252,7 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
-            case Keep() | Drop() | KeepLine() | DropLine() | KeepChange():
+            case _ if isinstance(effect, Kept):
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)
             case _:

@@ -72,6 +72,11 @@ class Plan(msgspec.Struct, frozen=True):
     """Unless none, links lose events, and this brings them back."""
     cache: PolicyName = "strangers-first"
 
+    @property
+    def unique(self) -> bool:
+        """Whether a client has one session in the whole network, as it is unless an operator wants otherwise."""
+        return self.hops_per_s > 0 or (self.lasting and self.drains > 0)
+
 
 def draw(seed: int, focus: Focus = "all") -> Plan:
     plan = _draw_all(seed)
@@ -95,14 +100,13 @@ def _with_stores(plan: Plan) -> Plan:
 
     Where links move, not quite as often: if several brokers of a swap and the one that has published die one after the
     other, its events may come again behind later ones of its own that have gone the new way, and are taken for copies.
-    And nobody is drained: what comes for a session that is under way is kept nowhere, should its old broker crash then.
     """
     rng = random.Random(f"{plan.seed}/stores")
     still = not plan.swaps_per_s and not plan.replaces_per_s
     crashes = rng.choice((4.0, 12.0, 30.0)) if still else 4.0
     span_s_max = plan.faults.span_s_max if still else 0.5
     faults = msgspec.structs.replace(plan.faults, crashes=crashes, losses=0, lost_links=False, span_s_max=span_s_max)
-    return msgspec.structs.replace(plan, lasting=True, faults=faults, lost_s=0.0, drains=0)
+    return msgspec.structs.replace(plan, lasting=True, faults=faults, lost_s=0.0)
 
 
 def _with_groups(plan: Plan) -> Plan:
@@ -254,5 +258,5 @@ def broker_options(plan: Plan, liveness_s_max: float) -> BrokerOptions:
             lost_s_max=liveness_s_max / 2,
             heartbeats=3,
         ),
-        homes=HomeOptions(unique=plan.hops_per_s > 0),
+        homes=HomeOptions(unique=plan.unique),
     )

@@ -34,6 +34,7 @@ from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.checkers.whole import check_whole
 from reknit.sim.checkers.wishes import check_wishes
+from reknit.sim.clients import EXPORT_S_MAX
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
@@ -57,6 +58,9 @@ TAKE_S_MAX = 0.3
 
 STRIKE_S_MAX = 1.0
 """Within so long of each other a broker is drained and one that takes part in it dies; it is back within as long."""
+
+INTERRUPTED = 0.3
+"""How often one of the two brokers dies when a session is on its way from one with a store to another."""
 
 OUT_OF_REACH = 0.5
 """How often a client that comes elsewhere finds its home out of reach, and begins anew."""
@@ -89,11 +93,13 @@ class _Run:
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
         self.cluster.clients.ousted = self._ousted
+        self.cluster.clients.leaving = self._interrupt if plan.lasting else None
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains or plan.hops_per_s else None
         self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.crowd = random.Random(f"{plan.seed}/groups")
         self.walker = random.Random(f"{plan.seed}/walker")
+        self.striker = random.Random(f"{plan.seed}/striker")
         self.groups = [(f"g{number + 1}", self.world.pattern()) for number in range(plan.groups)]
         self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
@@ -267,6 +273,8 @@ class _Run:
             return
         (old, client), new = someone, self.walker.choice(there)
         broker = nodes[new].broker
+        if broker is not None and broker.sessions.arrivals.awaits(client):
+            return  # its session is on its way there, and the door has no time for it yet
         home = broker.homes.elsewhere(client) if broker is not None else None
         if new != old and (home is None or self.walker.random() < OUT_OF_REACH):
             self._go_on(client, old, new)
@@ -385,6 +393,13 @@ class _Run:
             self.faults["crash"] = self.faults.get("crash", 0) + 1
             self.cluster.kernel.after(self.rng.uniform(0.05, STRIKE_S_MAX), self._rise, victim)
 
+    def _interrupt(self, leaver: str) -> None:
+        """With stores nothing is lost by that, so it is tried where it is hardest: when a session is on its way."""
+        if self.striker.random() < INTERRUPTED:
+            victim = self.striker.choice((leaver, leaver, self.cluster.nodes[leaver].heir))
+            within_s = EXPORT_S_MAX + 4 * self.plan.network.latency_s_max
+            self.cluster.kernel.after(self.striker.uniform(0, within_s), self._strike, victim)
+
     def _rise(self, victim: str) -> None:
         if not self.cluster.is_alive(victim):
             self.cluster.start(victim)
@@ -399,8 +414,8 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
-        *(check_sessions(records, lasting=plan.lasting) if plan.drains else ()),
-        *(check_homes(records) if plan.hops_per_s else ()),
+        *(check_sessions(records, lasting=plan.lasting, once=not plan.hops_per_s) if plan.drains else ()),
+        *(check_homes(records) if plan.unique else ()),
         *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
     ]
 

@@ -217,6 +217,28 @@ def test_a_next_life_begins_with_the_lines_that_were_kept() -> None:
     assert DropLine("retained", "a") in turn.effects
 
 
+def test_of_a_passing_kind_only_what_is_to_be_kept_is_and_until_something_newer_is_known() -> None:
+    turn = Turn("b", False, keeping=True)
+    turn.now = 1.0
+
+    def book(source: str) -> Book:
+        return Book(turn, source, lambda: (), lambda peer, message: None, BookOptions(), passing={"home": 10.0})
+
+    first = book("b.1")
+    first.write("home", "ann", b"b")
+    first.write("home", "bob", b"b", keep=True)
+    [kept] = turn.effects
+    assert isinstance(kept, KeepLine)
+    assert kept.line.name == "bob"
+    turn.effects = []
+    second = book("b.2")
+    second.recall([kept.line])
+    second.receive("n", Lines([Line("home", "bob", b"n", kept.line.time_ms - 1, "n.1")]))
+    assert (second.get("home", "bob"), turn.effects) == (b"b", [])
+    second.receive("n", Lines([Line("home", "bob", b"n", kept.line.time_ms + 1, "n.1")]))
+    assert (second.get("home", "bob"), turn.effects) == (b"n", [DropLine("home", "bob")])
+
+
 @pytest.mark.parametrize("knows", [("a",), ("b",), ("a", "b")])
 def test_it_is_enough_if_one_of_two_compares(knows: tuple[str, ...]) -> None:
     library, rng = Library([("a", "b")]), random.Random(1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from reknit.core.broker import BrokerOptions
-from reknit.core.homes.homes import Homes
+from reknit.core.homes.homes import Home, Homes
 from reknit.core.homes.options import HomeOptions
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
+from reknit.wire.messages import Line, Lines
 
 UNIQUE = HomeOptions(unique=True)
 
@@ -159,3 +162,40 @@ def test_a_line_that_says_nothing_is_refused() -> None:
     world.homes("b2").news([("home", "ann")])
     assert broker.book.refused == 1
     assert world.home("b2", "ann") == ""
+
+
+def test_a_session_that_has_moved_in_outlives_an_older_word_of_its_former_home() -> None:
+    """b2 takes ann over from b3, and dies before b1 has heard of that; b1 still says what it knows."""
+    world = World(stores=True)
+    world.attach("b3", "ann")
+    world.rest()
+    world.crash("b1")  # which does not hear of the move
+    world.drain("b3")
+    world.kernel.run(until=world.kernel.now + 5.0)
+    assert world.sessions("ann") == ["b2"]
+    world.crash("b2")
+    world.start("b2")
+    assert world.sessions("ann") == ["b2"]
+    broker = world.nodes["b2"].broker
+    assert broker is not None
+    old = Line("home", "ann", msgspec.msgpack.encode(Home("b3")), 2, "b3.1")
+    broker.sessions.news("b1", broker.book.receive("b1", Lines([old])))
+    world.start("b1")
+    world.rest()
+    assert (world.sessions("ann"), world.home("b1", "ann")) == (["b2"], "b2")
+
+
+def test_a_word_that_was_kept_of_a_session_that_is_not_there_any_more_is_taken_back() -> None:
+    world = World(stores=True)
+    world.attach("b3", "ann")
+    world.rest()
+    world.drain("b3")
+    world.rest()
+    shelf = world.nodes["b2"].shelf
+    assert shelf is not None
+    assert ("home", "ann") in shelf.lines
+    world.crash("b2")
+    shelf.clients = {}  # it has ended meanwhile
+    world.start("b2")
+    world.rest()
+    assert (world.home("b1", "ann"), ("home", "ann") in shelf.lines) == ("", False)

@@ -362,3 +362,21 @@ def test_one_that_was_cut_off_asks_again_where_somebody_takes_it_for_connected_s
         desk.give(Received(conn, encode(refusal)))
         desk.run(20.0)
         assert len(desk.all(Dial)) > dials
+
+
+def test_a_new_broker_that_dies_before_it_is_answered_asks_again_in_its_next_life() -> None:
+    """The one that it has asked holds it for a neighbour already, and would wait for it."""
+    cluster = _cluster("a-b")
+    cluster.add_node("n")
+    cluster.start("n")
+    cluster.add_link("n", "b")
+    while not any(record.kind is Kind.LINK_ADDED and record.peer == "n" for record in cluster.records):
+        cluster.kernel.run(until=cluster.kernel.now + 0.001)
+    cluster.crash("n")
+    cluster.start("n")
+    again = cluster.nodes["n"].broker
+    assert again is not None
+    assert list(again.overlay.joins.wanted) == ["b"]
+    assert cluster.settle(60.0), cluster.restlessness()
+    assert again.overlay.neighbours() == ["b"]
+    assert _edges(cluster) == [("a", "b"), ("b", "n")]

@@ -76,6 +76,24 @@ def test_a_crash_at_any_moment_ends_in_a_tree_and_loses_nothing(victims: str, co
     assert tuple(SWAPPED) in outcomes
 
 
+def test_a_goal_that_comes_back_without_the_mover_does_not_spoil_the_middles_tables() -> None:
+    """It tells by the old tree until the mover is there: what only the mover's side wants is not in it."""
+    for step in range(13):
+        cluster = Triple(f"back {step}", latency_s_max=0.01)
+        cluster.swap("a", "b", "c")
+        cluster.kernel.run(until=cluster.kernel.now + step * 0.006)
+        cluster.crash("c")
+        cluster.network.cut("a", "c")
+        cluster.network.cut("c", "a")
+        cluster.kernel.after(0.5, cluster.start, "c")
+        cluster.kernel.after(2.0, cluster.network.heal)
+        for number in range(40):
+            cluster.later(0.45 + number * 0.02, "y", f"x/{number}")
+        cluster.kernel.run(until=cluster.kernel.now + 3.0)
+        assert cluster.settle(60.0), cluster.restlessness()
+        assert cluster.heard("at-x") == [f"x/{number}" for number in range(40)], f"step {step}"
+
+
 def test_the_checkers_agree() -> None:
     cluster = Triple("agree")
     cluster.swap("a", "b", "c")

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from reknit.core.io import Attach, Deliver, Detach, Discard, Drain, Import, Reply, Reserve
+from reknit.core.io import (
+    Attach,
+    Deliver,
+    DeliverShared,
+    Detach,
+    Discard,
+    Drain,
+    DropAside,
+    DropMove,
+    Import,
+    KeepAside,
+    KeepMove,
+    Recall,
+    Reply,
+    Reserve,
+)
 from reknit.core.sessions.options import SessionOptions
+from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Draining,
@@ -26,8 +42,8 @@ A, B = pattern("a"), pattern("b")
 OFFER = Offer("ann", 1, 0, [A], {}, True)
 
 
-def _open(*first: Message, **options: object) -> tuple[Desk, FarEnd, FarEnd]:
-    desk = Desk("m", "n", sessions=SessionOptions(**options))  # type: ignore[arg-type]
+def _open(*first: Message, durable: bool = False, **options: object) -> tuple[Desk, FarEnd, FarEnd]:
+    desk = Desk("m", "n", sessions=SessionOptions(**options), durable=durable)  # type: ignore[arg-type]
     m, n = desk.linked("m", 1), desk.linked("n", 2, A)
     n.say(Draining(True, {}))
     assert n.heard()[-1] == Welcome("", "")
@@ -199,3 +215,46 @@ def test_what_a_session_had_before_it_moved_is_a_copy_for_it_alone() -> None:
         "ann": [("x.1", 6), ("y.1", 3)],
         "bob": [("x.1", 5), ("y.1", 2), ("x.1", 6), ("y.1", 3)],
     }
+
+
+CAME = KeepMove("ann", "n", 1, came=True)
+
+
+def test_with_a_store_it_is_kept_that_a_session_may_be_taken_back_until_that_is_known() -> None:
+    desk, _, n = _open(durable=True)
+    n.say(Rest("ann", 1, b"state", True))
+    assert (desk.all(KeepMove), desk.all(DropMove)) == ([CAME], [])
+    n.say(Told("ann", 1))
+    assert desk.all(DropMove) == [DropMove("ann")]
+
+
+def _returned() -> tuple[Desk, FarEnd]:
+    """The next life; an event for a group waits for ann."""
+    desk = Desk("n", durable=True)
+    aside = KeepAside("ann", 2, Event("a", qos=1, source="m.1", seq=1), (A,), "group")
+    desk.give(Recall({"ann": (A,)}, {}, (), (), shares={"ann": [("group", A)]}, asides=[aside], moves=[CAME]))
+    return desk, desk.linked("n", 1)
+
+
+def test_the_next_life_hears_that_a_session_is_its_own() -> None:
+    desk, n = _returned()
+    assert desk.all(DeliverShared) == []
+    n.say(Told("ann", 1))
+    assert [each.client for each in desk.all(DeliverShared)] == ["ann"]
+    assert (desk.all(DropAside), desk.all(DropMove)) == ([DropAside("ann", (2,))], [DropMove("ann")])
+
+
+def test_the_next_life_gives_back_what_is_taken_back() -> None:
+    desk, n = _returned()
+    n.say(Withdraw("ann", 1))
+    assert desk.all(Discard) == [Discard("ann")]
+    assert desk.all(DeliverShared) == []
+    assert (desk.all(DropAside), desk.all(DropMove)) == ([DropAside("ann", (2,))], [DropMove("ann")])
+
+
+def test_the_next_life_takes_the_same_session_anew() -> None:
+    desk, n = _returned()
+    n.say(Draining(True, {}))
+    n.say(Offer("ann", 2, 0, [A], {}, True))
+    assert desk.all(Discard) == [Discard("ann")]
+    assert n.heard()[-1] == Opened("ann", 2, "", False)

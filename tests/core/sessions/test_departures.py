@@ -6,16 +6,23 @@ import pytest
 
 from reknit.core.io import (
     AddLink,
+    Deliver,
     Detach,
     Drain,
+    DropAside,
+    DropMove,
     Ended,
     Export,
     Exported,
+    KeepAside,
+    KeepMove,
     Lost,
+    Recall,
     Redirect,
     Refer,
     RemoveLink,
     Reply,
+    Stay,
     StopDrain,
     Subscribe,
     SwapLink,
@@ -24,6 +31,7 @@ from reknit.core.io import (
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.options import RepairOptions
 from reknit.core.sessions.options import SessionOptions
+from reknit.model.event import Event
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
@@ -49,8 +57,10 @@ from tests.core.desk import Desk, FarEnd, event, pattern
 A, B = pattern("a"), pattern("b")
 
 
-def _draining(*clients: str, wants: tuple[str, ...] = ("a",), **options: object) -> tuple[Desk, FarEnd]:
-    desk = Desk("n", sessions=SessionOptions(**options))  # type: ignore[arg-type]
+def _draining(
+    *clients: str, wants: tuple[str, ...] = ("a",), durable: bool = False, **options: object
+) -> tuple[Desk, FarEnd]:
+    desk = Desk("n", sessions=SessionOptions(**options), durable=durable)  # type: ignore[arg-type]
     far = desk.linked("n", 1)
     for client in clients:
         desk.client(client, *map(pattern, wants))
@@ -114,6 +124,60 @@ def test_what_was_kept_aside_is_delivered_in_its_order_if_the_session_is_taken_b
     assert Withdraw("ann", 1) in far.heard()
     desk.run(1.0)
     assert Offer("ann", 2, 0, [A], {}, True) in far.heard()
+
+
+def test_a_goodbye_takes_a_session_back() -> None:
+    desk, far = _switched()
+    desk.give(Exported("ann", b"state"))
+    far.forget()
+    desk.give(Stay("ann"))
+    assert far.heard() == [Withdraw("ann", 1)]
+    assert desk.all(Thaw) == [Thaw("ann")]
+    far.say(Taken("ann", 1))  # which was on its way
+    assert desk.all(Redirect) == []
+    desk.give(Stay("nobody"))
+    assert far.heard() == [Withdraw("ann", 1)]
+
+
+def _sure(seq: int) -> Event:
+    return Event("a", qos=1, source="n.1", seq=seq)
+
+
+def test_with_a_store_what_is_kept_aside_is_in_it_until_the_session_stays() -> None:
+    desk, far = _switched(durable=True)
+    far.say(Events([_sure(1), event("a", 2, "n.1"), _sure(3)]))
+    assert desk.all(KeepMove) == [KeepMove("ann", "n", 1, came=False)]
+    assert [(each.client, each.number, each.event.seq) for each in desk.all(KeepAside)] == [
+        ("ann", 1, 1),
+        ("ann", 2, 3),
+    ]
+    desk.give(Stay("ann"))
+    assert desk.all(DropAside) == [DropAside("ann", (1, 2))]
+    assert [each.event.seq for each in desk.all(Deliver)] == [1, 2, 3]
+    assert desk.all(DropMove) == []  # were *Withdraw* to be lost with this broker, the next life would say it again
+    desk.give(Detach("ann"))
+    assert desk.all(DropMove) == [DropMove("ann")]
+
+
+def test_with_a_store_nothing_is_left_of_a_session_that_has_gone() -> None:
+    desk, far = _switched(durable=True)
+    far.say(Events([_sure(1)]))
+    desk.give(Exported("ann", b"state"))
+    far.say(Taken("ann", 1))
+    assert (desk.all(DropAside), desk.all(DropMove)) == ([DropAside("ann", (1,))], [DropMove("ann")])
+
+
+def test_the_next_life_has_what_was_kept_aside_and_takes_back_what_the_other_may_have() -> None:
+    desk = Desk("n", durable=True)
+    asides = [KeepAside("ann", 3, _sure(1), (A,)), KeepAside("bob", 4, _sure(1), (A,))]
+    moves = [KeepMove("ann", "n", 5, came=False), KeepMove("bob", "n", 6, came=False)]
+    desk.give(Recall({"ann": (A,)}, {"n.1": 1}, (), (), asides=asides, moves=moves))
+    assert [(each.event.seq, each.matches) for each in desk.all(Deliver)] == [(1, (("ann", (A,)),))]
+    assert desk.all(DropAside) == [DropAside("ann", (3,)), DropAside("bob", (4,))]
+    assert desk.all(DropMove) == [DropMove("bob")]  # whose session has ended with the broker
+    far = desk.far_end("n", 1)
+    far.greet()
+    assert [each for each in far.heard() if isinstance(each, Withdraw)] == [Withdraw("ann", 5)]
 
 
 def test_an_answer_to_a_move_that_was_taken_back_says_nothing() -> None:

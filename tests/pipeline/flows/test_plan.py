@@ -59,17 +59,20 @@ def plan(spark: SparkSession, records: list[Record], directory: Path) -> Plan:
     return plan_of(tables[0], tables[1], Rules(), ["run"])
 
 
-def by_the_verb(records: list[Record], directory: Path) -> bytes:
+def by_the_verb(records: list[Record], directory: Path, capsys: pytest.CaptureFixture[str]) -> bytes:
     """In the session that is there."""
     write_segment(to_table(records), directory / "run" / "node-all", 1)
     words = ["plan", "--from", str(directory / "run"), "--tables", str(directory / "tables")]
     with pytest.raises(SystemExit) as ended:
-        main([*words, "--out", str(directory / "plan.json")])
+        main([*words, "--out", str(directory / "plan.json"), "--json"])
     assert ended.value.code == 0
+    assert capsys.readouterr().out.encode() == (directory / "plan.json").read_bytes()
     return (directory / "plan.json").read_bytes()
 
 
-def test_the_prediction_is_what_is_then_measured(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_prediction_is_what_is_then_measured(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     network = cluster(LINE)
     measured = talk(network)
     made = plan(spark, network.records, tmp_path / "one")
@@ -87,4 +90,4 @@ def test_the_prediction_is_what_is_then_measured(spark: SparkSession, tmp_path: 
 
     other = cluster(LINE)
     talk(other)
-    assert by_the_verb(other.records, tmp_path / "two") == write_plan(made)
+    assert by_the_verb(other.records, tmp_path / "two", capsys) == write_plan(made)

@@ -41,6 +41,12 @@ def test_also_at_its_own_broker() -> None:
     assert ["at its own broker" in what for what in _found(story)] == [True]
 
 
+def test_a_session_on_its_way_to_a_broker_with_a_store_that_dies_is_where_it_was() -> None:
+    story = _settled().subscribed("b2", "cay", "a").crashed("b2").started("b2").calm()
+    story.published("b1", ONE).delivered("b3", "cay", ONE).calm()
+    assert list(check_delivery(story.records, lasting=True)) == []
+
+
 def test_without_a_calm_moment_nothing_is_judged_yet() -> None:
     assert _found(_settled().published("b1", ONE)) == []
 

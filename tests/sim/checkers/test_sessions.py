@@ -102,3 +102,17 @@ def _copy(story: Story) -> Story:
     copy = Story()
     copy.records = list(story.records)
     return copy
+
+
+def test_with_stores_no_client_takes_an_event_from_both_brokers_of_a_move() -> None:
+    both = _moves().taken("b1", "ann", E1).moved_in("b2", "ann", "b1").crashed("b1").started("b1")
+    both.delivered("b2", "ann", E1).taken("b2", "ann", E1)
+    twice = ["ann at b2 has taken ('b1.1', 1), which it had taken before"]
+    assert [each.what for each in check_sessions(both.records, lasting=True, once=True)] == twice
+    assert _found(both, lasting=True) == []  # a client that goes about by itself may
+
+
+def test_who_begins_anew_may_see_again_what_was_under_way() -> None:
+    anew = Story().attached("b1", "ann").delivered("b1", "ann", E1).taken("b1", "ann", E1).detached("b1", "ann")
+    anew.attached("b1", "ann").delivered("b1", "ann", E1).taken("b1", "ann", E1)
+    assert list(check_sessions(anew.records, lasting=True, once=True)) == []

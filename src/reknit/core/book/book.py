@@ -67,6 +67,7 @@ class Book:
         self._bytes = 0
         self._clock_ms = 0
         self._gone: dict[Key, None] = {}
+        self._kept: dict[Key, None] = {}  # lines of passing kinds that the next life needs all the same
         self._unasked: dict[str, None] = {}  # neighbours that were to be compared with, when nothing was known here
         self._asked: dict[str, None] = {}  # neighbours that have been sent digests, and have not sent theirs since
         self._next_due = math.inf
@@ -85,13 +86,13 @@ class Book:
 
     # --- writing
 
-    def write(self, kind: str, name: str, value: bytes) -> bool:
-        """Whether there was room."""
+    def write(self, kind: str, name: str, value: bytes, *, keep: bool = False) -> bool:
+        """Whether there was room. ``keep``: the next life needs this one, though of its kind it needs no other."""
         self._clock_ms = max(self._clock_ms + 1, int(self._wall() * 1000))
         line = Line(kind, name, value, self._clock_ms, self.source)
         if not self._take(line):
             return False
-        self._keep(line)
+        self._keep(line, anyway=keep)
         self._tell([line], "")
         return True
 
@@ -145,13 +146,20 @@ class Book:
             self._tell(news, peer)
         return [(line.kind, line.name) for line in news]
 
-    def _keep(self, line: Line) -> None:
-        if self.turn.keeping and line.kind not in self._passing:
+    def _keep(self, line: Line, *, anyway: bool = False) -> None:
+        key = (line.kind, line.name)
+        if self.turn.keeping and (anyway or line.kind not in self._passing):
             self.turn.effects.append(KeepLine(line))
+            if line.kind in self._passing:
+                self._kept[key] = None
+        elif key in self._kept:
+            del self._kept[key]
+            self.turn.effects.append(DropLine(*key))
 
     def recall(self, lines: Iterable[Line]) -> list[Key]:
         """Begin with lines that a life before has kept; what is there now. Neighbours hear of it when they come."""
         taken = [line for line in lines if self._take(line)]
+        self._kept.update({(line.kind, line.name): None for line in taken if line.kind in self._passing})
         self._clock_ms = max((line.time_ms for line in taken), default=0)
         return [(line.kind, line.name) for line in taken]
 

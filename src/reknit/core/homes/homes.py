@@ -17,7 +17,9 @@ nothing is lost or doubled, is what it is at one broker. This module decides who
 
 Of two lines the later counts, everywhere, so of two sessions of one client that began at once, or while nobody could
 reach the other, one is left as soon as both have been heard of. A broker that was restarted and has its sessions again
-says so with the oldest of all words: whoever has begun anew meanwhile has said something newer.
+says so with the oldest of all words: whoever has begun anew meanwhile has said something newer. But where a session
+has taken another one's place, here or by moving in, an older word of that one may still be about: there the next life
+says what this one has said, with a store.
 
 Owns: those lines. Must not know: how a client is served through another broker.
 """
@@ -69,15 +71,22 @@ class Homes:
     def begun(self, client: str) -> None:
         """The client is here, with a session."""
         self.over.pop(client, None)
-        if self.options.unique and self._of.get(client) != self._own and self._has_room(client):
+        home = self._of.get(client)
+        if self.options.unique and home != self._own and self._has_room(client):
             self._of[client] = self._own
-            self.book.write(HOME, client, _written(self._own))
+            self.book.write(HOME, client, _written(self._own), keep=home is not None)
 
     def recalled(self, client: str) -> None:
         """A session of a life before is here again."""
         if self.options.unique and client not in self._of and self._has_room(client):
             self._of[client] = self._own
             self.book.propose(HOME, client, _written(self._own))
+
+    def all_recalled(self) -> None:
+        """Of what a life before said that it has, nothing else is here."""
+        for client, _ in list(self.book.all(HOME)):
+            if client not in self.clients:
+                self.book.write(HOME, client, b"")
 
     def moved_in(self, client: str, old: str) -> None:
         """Its session has come from broker ``old``, which has it no longer."""

@@ -368,7 +368,9 @@ class Link:
         if not self.greeted:
             again = [self._resent_at + options.retransmit_s] if options.datagrams else []
             return min([self._heard_at + options.greeting_s_max, *again])
-        at = min(self._spoke_at + options.heartbeat_s, self._heard_at + options.silence_s_max)
+        at, silent_at = self._spoke_at + options.heartbeat_s, self._heard_at + options.silence_s_max
+        if silent_at < at:
+            at = silent_at
         if self._ack_at is not None and self._ack_at < at:
             at = self._ack_at
         if self._overdue_at is not None and self._overdue_at < at:

@@ -22,7 +22,7 @@ from reknit.core.links.former import Former
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
-from reknit.core.turn import Turn
+from reknit.core.turn import Turn, earliest
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, BadFrame, decode, encode
 from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Loose, Refuse, Wave
@@ -113,7 +113,7 @@ class Links:
         self._asking: dict[str, Wave] = {}  # joins under way: whom, and for which wave
         self._knocking: dict[str, None] = {}  # who is dialled only to hear why it refuses
         # Who may hold us for a neighbour: nobody (None), at most this one, which was asked, or we cannot know ("").
-        self._held_by: str | None = None if new else ""
+        self.held_by: str | None = None if new else ""
 
     # --- what the overlay asks for
 
@@ -124,7 +124,7 @@ class Links:
         becomes one later (``activate``), and is not worth remembering before.
         """
         link = self.of[peer] = make_link(self.turn, peer, address, self.options)
-        self._held_by = ""
+        self.held_by = ""
         self.former.meets(peer) if tentative else self.former.is_linked(peer)
         link.tentative = tentative
         link.dial_later()
@@ -166,7 +166,7 @@ class Links:
     def ask(self, peer: str, address: str, wave: Wave) -> None:
         """Dial a broker that is no neighbour yet, to be joined with it."""
         self._asking[peer] = wave
-        self._held_by = peer if self._held_by in (None, peer) else ""
+        self.held_by = peer if self.held_by in (None, peer) else ""
         self.turn.effects.append(Dial(peer, address))
 
     def knock(self, peer: str, address: str) -> None:
@@ -179,7 +179,7 @@ class Links:
     @property
     def asks_alone(self) -> bool:
         """We have told somebody that we are alone, and must stay so until it has answered."""
-        return bool(self._held_by) and bool(self._asking)
+        return bool(self.held_by) and bool(self._asking)
 
     def stop_asking(self, peer: str) -> None:
         self._asking.pop(peer, None)
@@ -230,7 +230,7 @@ class Links:
             self._send(conn, self._greeting(link))
         elif link is None and wave is not None:
             self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
-            self._send(conn, self._hello(0, 0, False, wave, alone=self._held_by == peer))
+            self._send(conn, self._hello(0, 0, False, wave, alone=self.held_by == peer))
         elif link is None and peer in self._knocking:
             self._connections[conn] = _Connection(peer, True, None, self.turn.now)
             del self._knocking[peer]
@@ -395,10 +395,10 @@ class Links:
     # --- times
 
     def deadline(self) -> float | None:
-        times = [at for link in self.of.values() if (at := link.deadline()) is not None]
+        times = [link.deadline() for link in self.of.values()]
         if self._connections:
             times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
-        return min(times, default=None)
+        return earliest(*times)
 
     def due(self) -> None:
         for link in list(self.of.values()):

@@ -127,10 +127,14 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Bypassed:
-    """``gone`` will tell nothing any more; what it wants, ``by`` will tell, which has to tell all again for that."""
+    """What ``gone`` wants, or part of it, ``by`` will tell, which has to tell all for that.
+
+    ``wholly``: ``gone`` will tell nothing any more.
+    """
 
     gone: str
     by: str
+    wholly: bool = True
 
 
 @dataclass(frozen=True, slots=True)

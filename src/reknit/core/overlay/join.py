@@ -99,8 +99,15 @@ class Joins:
         return peer in self.neighbours()
 
     def once(self) -> dict[str, str]:
-        """The brokers that are wanted back."""
-        return {intent.peer: intent.address for intent in self.wanted.values() if intent.once}
+        """The brokers that are wanted back; and the one that may hold us for its neighbour, should we not hear of it.
+
+        What the configuration wants, the next life wants anyway.
+        """
+        given = [each for each in self.wanted.values() if each.once or self._gave_word(each)]
+        return {intent.peer: intent.address for intent in given}
+
+    def _gave_word(self, intent: _Intent) -> bool:
+        return intent.request is not None and intent.peer == self.links.held_by
 
     def want(self, peer: str, address: str, request: int | None) -> None:
         now = self.turn.now
@@ -151,6 +158,7 @@ class Joins:
         else:
             self.links.ask(intent.peer, intent.address, answer.wave)
             if self.links.asks_alone:
+                self.links.changed = True  # the next life has to know
                 self.turn.see(Kind.CHANGE, peer=intent.peer, detail="add: start at the new one")
 
     def on_answered(self, answered: Answered) -> Iterator[str]:
@@ -219,7 +227,7 @@ class Joins:
     def _done(self, intent: _Intent, error: str) -> None:
         self._let_go(intent)
         self.wanted.pop(intent.peer, None)
-        self.links.changed = self.links.changed or intent.once
+        self.links.changed = self.links.changed or intent.once or self._gave_word(intent)
         self._reply(intent.request, error)
 
     def _let_go(self, intent: _Intent) -> None:

@@ -432,14 +432,14 @@ class Overlay:
         yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
-        if self.leaves.of:
-            yield from self._finish_leaving()
-        yield from self.swaps.give_up_the_lost()
-        while self.swaps.to_be_called:
-            self.joins.want_back(*self.swaps.to_be_called.popitem())
-        yield from self._go_on()
-        self.swaps.answer_inquiries()
-        self.swaps.flush()
+        yield from self._finish_leaving() if self.leaves.of else ()
+        if self.swaps.attentive:
+            yield from self.swaps.give_up_the_lost()
+            while self.swaps.to_be_called:
+                self.joins.want_back(*self.swaps.to_be_called.popitem())
+            yield from self._go_on()
+            self.swaps.answer_inquiries()
+            self.swaps.flush()
         while self.joins.turned_down:
             yield TurnedDown(self.joins.turned_down.pop())
 

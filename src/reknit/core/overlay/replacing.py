@@ -86,6 +86,8 @@ class Replacing:
             flushes=tables is None,
         )
         self.repair = Repair(turn, links, overlay, self.walk, self.usable, self.give_up, repair, times, rng)
+        self._deadlines = [self.new_links.deadline, self.walk.deadline, self.repair.deadline]
+        self._deadlines += [strategy.deadline for strategy in self.strategies.values()]
         overlay.parted = self.walk.parted
         overlay.keeps = self.walk.keeps
         overlay.unsettled = self.unsettled
@@ -251,8 +253,7 @@ class Replacing:
     # --- times
 
     def deadline(self) -> float | None:
-        strategies = [strategy.deadline() for strategy in self.strategies.values()]
-        return earliest(self.new_links.deadline(), self.walk.deadline(), self.repair.deadline(), *strategies)
+        return earliest(*[ask() for ask in self._deadlines])
 
     def due(self) -> Iterator[OverlayEvent]:
         for strategy in self.strategies.values():

@@ -79,8 +79,9 @@ class SwapDeaths(SwapLinks):
         self.to_be_called: dict[str, str] = {}  # instead of such a neighbour, which is away: it may have left for good
 
     def deadline(self) -> float | None:
-        if self.current is None and not self.wishes and not self._unsure and self._returns_deadline() == inf:
-            return None  # as nearly always, and it is asked after every turn
+        if self.current is None and not self.wishes and not self._unsure:  # nearly always, and asked after every turn
+            at = self._returns_deadline()
+            return at if at < inf else None
         times = (super().deadline(), self._next_absence(), self._asks_at())
         return min((at for at in times if at is not None and at < inf), default=None)
 
@@ -147,6 +148,12 @@ class SwapDeaths(SwapLinks):
             self._send(peer, Unlock(ask.id) if ask.goal or linked else Close(ask.id, True, True))
 
     # --- those who are lost
+
+    @property
+    def attentive(self) -> bool:
+        """Is there anything to do at the end of a turn?"""
+        under_way = self.current is not None or self._unsure or self.to_be_called
+        return bool(under_way or self._stalled or self.returning)
 
     def give_up_the_lost(self) -> Iterator[OverlayEvent]:
         """At the end of a turn."""

@@ -179,7 +179,7 @@ class SwapLinks(SwapReturns):
             case Swap():
                 yield from self._on_swap(swap, peer, step, custody)
             case Open():
-                yield from self._on_open(swap, peer)
+                yield from self._on_open(swap, peer, step.torn)
             case Close(from_mover=True):
                 yield from self._on_close_ab(swap, peer, custody)
             case Close():
@@ -255,7 +255,7 @@ class SwapLinks(SwapReturns):
                 self._send_sides(swap, swap.sides)
             self._send(note.goal, Swap(note.id, swap.sides is None), custody)
         elif note.part is Part.GOAL and peer == note.middle:
-            if not step.torn:
+            if not step.torn and not note.again:  # a new life has no table that could be parted by them
                 swap.sides = swap.parts
             swap.parts = ([], [])
             swap.triangle.crossed = True
@@ -280,7 +280,8 @@ class SwapLinks(SwapReturns):
 
     # --- 8 to 12
 
-    def _on_open(self, swap: Swapping, peer: str) -> Iterator[OverlayEvent]:
+    def _on_open(self, swap: Swapping, peer: str, told: bool) -> Iterator[OverlayEvent]:
+        """``told``: the mover will tell all; what it wanted when the swap began does not count then."""
         note = swap.note
         if note.part is Part.MIDDLE and not swap.triangle.handed:  # a mover without memory: its close comes later
             self._unseated[note.goal] = note.id
@@ -292,7 +293,9 @@ class SwapLinks(SwapReturns):
         self._note(swap, opened=True)
         swap.triangle.opened = swap.triangle.crossed = True
         self.turn.tell(Kind.LINK_TAKEN, peer=swap.mover, detail=note.middle)
-        if swap.sides is not None:
+        if told or swap.sides is None:
+            yield Bypassed(note.middle, swap.mover, wholly=False)
+        else:
             swap.triangle.split = True
             yield Split(note.middle, swap.mover, swap.sides[1], swap.sides[0])
             yield Tell(swap.mover) if swap.torn else Resumed(swap.mover)
@@ -327,9 +330,9 @@ class SwapLinks(SwapReturns):
                 swap.triangle.sort()
             self.turn.tell(Kind.LINK_HANDED, peer=swap.mover, detail=note.goal)
             self._send(note.goal, Close(note.id, True, swap.torn), custody)
-            if self.ready:
+            if self.ready:  # behind all that has come again, too; by way of the goal it could overtake that
                 self._send(swap.mover, Close(note.id, False, swap.torn), custody)
-            if note.again:
+            elif note.again:
                 self._close_anew(note.goal, note.id)
             swap.triangle.handed = swap.triangle.over = True
             self._close(swap.mover, swap)
@@ -342,8 +345,10 @@ class SwapLinks(SwapReturns):
             swap.triangle.closed_ab = True
             swap.told_middle = False  # if this comes again, so has the middle, without memory
             yield from self._tell_middle(swap)
-        elif note.part is Part.GOAL:
+        elif note.part is Part.GOAL and note.middle in self.links.of:
             self._send(note.middle, Close(note.id, True, True), custody)
+        elif note.part is Part.GOAL:  # it had no more to say when it left
+            self._send(swap.mover, Close(note.id, False, True), custody)
 
     def _on_close_ba(self, swap: Swapping, peer: str, custody: Custody) -> Iterator[OverlayEvent]:
         note = swap.note
@@ -390,11 +395,18 @@ class SwapLinks(SwapReturns):
         if reborn:
             self._discard(peer)
             yield from self._share(peer)
+            self._doubt_goal(peer)
         swap = self.current
         if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
             self._tear(swap)
             if reborn:
                 self._say_again(swap, peer)
+
+    def _doubt_goal(self, goal: str) -> None:
+        """It may have died before it had the mover, and tells by the old tree until it hears that we are out of it."""
+        for closing in (each for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE):
+            self._unseated[goal] = closing.id
+            self._send(goal, Close(closing.id, True, True))
 
     def _say_again(self, swap: Swapping, peer: str) -> None:
         """What the former life of ``peer`` had heard, and had passed on or not."""

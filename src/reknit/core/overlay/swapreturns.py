@@ -117,7 +117,8 @@ class SwapReturns(SwapStalls):
 
     @property
     def _until(self) -> float:
-        return self.turn.now + self.options.absent_s_max
+        """Whoever is asked may have to hear from others first; a lease is what each of them may take."""
+        return self.turn.now + max(self.options.absent_s_max, self.options.lease_s)
 
     def _inquire(self, hold: _Hold, to: str) -> None:
         if hold.via in self.links.of and hold.peer in self.links.of:
@@ -152,7 +153,11 @@ class SwapReturns(SwapStalls):
     # --- events that wait
 
     def holds_back(self, peer: str) -> bool:
-        return any(hold.peer == peer for hold in self._holds)
+        """Does what comes from it wait, if only behind what is about to go on, and was here first?"""
+        return bool(self._holds_on(peer)) or peer in self._held_back
+
+    def _holds_on(self, peer: str) -> list[_Hold]:
+        return [hold for hold in self._holds if hold.peer == peer]
 
     @property
     def holding(self) -> str:
@@ -169,24 +174,26 @@ class SwapReturns(SwapStalls):
         return True
 
     def _waits_behind(self, peer: str, message: Message) -> bool:
-        """Events that are held back, and what stands for all that was sent before it, and must not overtake them."""
-        holds = [hold for hold in self._holds if hold.peer == peer]
+        """Events that are held back, and what stands for all that was sent before it, and must not overtake them.
+
+        If none is held back, it does not wait: what is to end the hold may be behind it, on another link.
+        """
         if isinstance(message, Mark):
-            return bool(holds) and message.to != self.turn.node
+            return peer in self._held_back and message.to != self.turn.node
         if isinstance(message, _CLOSING_STEPS):
-            return bool(holds) and all(hold.id != message.id for hold in holds)
-        return bool(holds) and isinstance(message, Events | Steered | Leave | Moving)
+            return peer in self._held_back and all(hold.id != message.id for hold in self._holds_on(peer))
+        return self.holds_back(peer) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
-        return super().unstalled() or self._freed()
+        return super().unstalled() or (self._freed() if self._holds or self._held_back else [])
 
     def _freed(self) -> list[tuple[str, Message, Custody]]:
         self._holds = [hold for hold in self._holds if not self._is_over(hold)]
         for peer in list(self._held_back):
-            if not self.holds_back(peer):
-                freed = self._held_back.pop(peer)
-                self.turn.custodies.extend(custody for _, custody in freed)
-                return [(peer, message, custody) for message, custody in in_order(freed)]
+            if not self._holds_on(peer):
+                held, behind = self._held_back.pop(peer), self._stalled.pop(peer, [])
+                self.turn.custodies.extend(custody for _, custody in (*held, *behind))
+                return [(peer, message, custody) for message, custody in (*in_order(held), *behind)]
         return []
 
     def _discard(self, peer: str) -> None:
@@ -304,10 +311,14 @@ class SwapReturns(SwapStalls):
                 self.ended.pop(id_, None)
                 self.links.changed = True
 
+    @property
+    def returning(self) -> bool:
+        return bool(self._holds or self._held_back or self._marks or self._inquiries)
+
     def _returns_deadline(self) -> float:
-        if not self._holds and not self._ended_until:
-            return inf
-        return min([hold.until for hold in self._holds] + list(self._ended_until.values()), default=inf)
+        if not self._holds:
+            return min(self._ended_until.values()) if self._ended_until else inf
+        return min([hold.until for hold in self._holds] + list(self._ended_until.values()))
 
 
 def _third(ended: Ended, peer: str) -> str:

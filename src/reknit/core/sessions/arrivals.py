@@ -10,7 +10,8 @@ The life of one that arrives:
                the first part of the rest     from here on events of the old broker are held, too; to *filling*
     filling    an event                       held
                the last part of the rest      the shell has it; then what was held, in its order; *Taken*; to *here*
-    here       told, or the client comes      a client like any other
+    here       an event for its group         held: if the session is taken back, it is for another member
+               told, or the client comes      a client like any other
 
 *Opened* stands behind all that we had sent to the old broker: that is the old broker's to deliver, and all that comes
 by here later is ours. The first part of the rest is the same mark in the other direction. So each event has one owner,
@@ -24,10 +25,11 @@ Owns: what has not fully arrived. Must not know: what a state says; why a neighb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from reknit.core.io import Deliver, Discard, Import, Match, Reserve
+from reknit.core.io import Deliver, Discard, Import, KeepMove, Match, Reserve
 from reknit.core.routing.base import Routing
 from reknit.core.routing.table import client as client_hop
 from reknit.core.sessions.copies import Copies
@@ -145,6 +147,8 @@ class Arrivals:
         arrival.state, arrival.held = [], []
         for name, pattern in arrival.shares:  # before *Taken*, so that the old one knows whom to send what it holds
             self.shares.add(client, name, pattern, present=False)
+        self.shares.hold(client)  # if it is taken back, what is for a group is for others
+        self.shares.asides.begin(client, arrival.peer, arrival.move, came=True)
         self.send(arrival.peer, Taken(client, arrival.move))
 
     def on_told(self, peer: str, told: Told) -> bool:
@@ -181,10 +185,19 @@ class Arrivals:
         arrival = self.of.get(client)
         if arrival is not None and arrival.here:
             del self.of[client]
+            self.shares.release(client)
+            self.shares.asides.end(client)
+
+    def recall(self, moves: Iterable[KeepMove]) -> None:
+        """Sessions that had come in a life before, and of which nobody has said that they are ours."""
+        for each in moves:
+            self.of[each.client] = _Arrival(each.peer, each.move, math.inf, open=True, here=True)
+            self.shares.hold(each.client)
 
     def ended(self, client: str) -> None:
         """The session has ended here, as sessions do."""
         self.of.pop(client, None)
+        self.shares.asides.end(client)
 
     def lost(self, peer: str) -> None:
         """The neighbour is none any more, or has lost its memory. What is here stays: the client may have been told."""
@@ -195,6 +208,7 @@ class Arrivals:
     def _forget(self, client: str) -> None:
         arrival = self.of.pop(client)
         self.copies.forget(client)
+        self.shares.asides.end(client)
         if arrival.open:
             self.turn.note_deliveries()
             for pattern in self.routing.table.of(client_hop(client)):
@@ -228,6 +242,9 @@ class Arrivals:
     def end_of_turn(self) -> None:
         """Give up what has not come in time, and what has grown too large to wait for."""
         for client, arrival in list(self.of.items()):
+            if arrival.here and self.shares.waiting(client) > self.options.held_events_max:
+                self.shares.release(client)
+                self.shares.asides.clear(client)
             late = self.turn.now >= arrival.expires or len(arrival.held) > self.options.held_events_max
             if late and not arrival.here:
                 self.send(arrival.peer, Opened(client, arrival.move, _TOO_LATE, retry=True))

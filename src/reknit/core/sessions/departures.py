@@ -11,13 +11,16 @@ acts for them. For each session:
     switched   the state                      the rest of the rest
                *Taken*                        gone: *Told*, and the client is sent there
     both       no answer in time; a refusal;  *Withdraw*; what was kept aside is delivered; to *at home*
-               a change of what it wants
+               a change of what it wants;
+               the client's goodbye
 
 *Opened* splits what comes from the neighbour: before it ours, behind it theirs. The empty part splits what goes to it
 in the same way, and both are one moment of this turn. So an event has one owner, also one that goes from one of our
 clients to another, or that answers another event; each moves at its own time, and no client waits for the others. The
 entry of the session stays in our table until *Taken*: whatever the neighbour owns comes here too, and is kept aside.
 So the neighbour may die at any moment up to then, and the session is whole here; after it, it is the neighbour's own.
+With a store so may this broker: what is kept aside is in the store as any queue is (see ``asides``), and the next life,
+which has the session and does not know who has taken it, begins with *Withdraw*.
 
 When no session is left, and the neighbour has settled all that it was sent, the link is left, in patience: a neighbour
 that is down must hear of it, or it would wait for this broker in its next life.
@@ -29,12 +32,12 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from reknit.core.io import Deliver, Ended, Export, Match, Redirect, Refer, Reply, Thaw
+from reknit.core.io import Deliver, Ended, Export, KeepMove, Match, Redirect, Refer, Reply, Thaw
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.routing.base import Routing, chunks
@@ -116,6 +119,7 @@ class Departures:
         self.failed = ""  # why the last drain came to nothing
         self.again = False  # a former life was drained
         self._moves: dict[str, _Move] = {}  # by client
+        self._given: dict[str, KeepMove] = {}  # by client: of a life before, and its new broker has not heard of it
         self._count = 0
         overlay.reopen = self._lost
 
@@ -225,10 +229,21 @@ class Departures:
         """The neighbour has lost its memory: whatever it had not taken is at home again, and it is asked anew."""
         drain = self.drain
         if drain is not None and drain.peer == peer and drain.phase in (_Phase.ASKING, _Phase.MOVING):
-            for client in list(self._moves):
+            for client, move in list(self._moves.items()):
+                self.send(peer, Withdraw(client, move.number))  # with a store it may have what it had taken
                 self._go_home(client)
             drain.phase = _Phase.ASKING
             self.send(peer, Draining(True, self.copies.seen(), drain.of))
+
+    def recall(self, moves: Iterable[KeepMove]) -> None:
+        """Sessions that a life before was giving away, and that are at home again: nobody was told to go there."""
+        self._given = {each.client: each for each in moves}
+
+    def met(self, peer: str) -> None:
+        """In this life for the first time: it may have a session that is at home again."""
+        for each in [each for each in self._given.values() if each.peer == peer]:
+            del self._given[each.client]
+            self.send(peer, Withdraw(each.client, each.move))
 
     def unlinked(self, peer: str) -> None:
         drain = self.drain
@@ -268,6 +283,7 @@ class Departures:
             self.send(peer, Rest(opened.client, move.number, b"", last=False))
             self.turn.effects.append(Export(opened.client))
             self.shares.hold(opened.client)
+            self.shares.asides.begin(opened.client, peer, move.number, came=False)
 
     def exported(self, client: str, state: bytes) -> None:
         move, drain = self._moves.get(client), self.drain
@@ -309,6 +325,7 @@ class Departures:
         self.copies.forget(client)
         self.turn.see(Kind.DETACHED, client=client)
         self.shares.gone(client)
+        self.shares.asides.end(client)
 
     def _known(self, peer: str, answer: Opened | Taken) -> _Move | None:
         """The move that this is an answer to, unless it has been taken back."""
@@ -330,10 +347,12 @@ class Departures:
         for event, patterns in move.aside:
             self.turn.effects.append(Deliver(event, ((client, patterns),)))
         self.shares.release(client)
+        self.shares.asides.clear(client)
 
     def ended(self, client: str) -> None:
         """Its session has ended here, as sessions do: there is nothing to move any more."""
         move, drain = self._moves.pop(client, None), self.drain
+        self.shares.asides.end(client)
         if drain is not None:
             drain.stuck.pop(client, None)
         if move is not None and drain is not None:
@@ -347,6 +366,7 @@ class Departures:
         if move is None or not move.switched:
             return True
         move.aside.append((event, match[1]))
+        self.shares.asides.put(match[0], event, match[1])
         return False
 
     # --- times

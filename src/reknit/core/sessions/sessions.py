@@ -8,20 +8,24 @@ take each other's clients, one must stay. Must not know: the shell.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from reknit.core.book.book import Key
 from reknit.core.homes.homes import Homes
 from reknit.core.io import (
     Attach,
+    Deliver,
     Detach,
     Discard,
     Exported,
     Join,
+    KeepAside,
     Match,
     Part,
     Presence,
+    Recall,
+    Stay,
     StopDrain,
     Subscribe,
     Unsubscribe,
@@ -35,10 +39,10 @@ from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.options import SessionOptions
+from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
-from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
@@ -79,6 +83,7 @@ class Sessions:
         self.departures = Departures(turn, overlay, routing, shares, clients, self._send, self.copies, options, rng)
         self._rng = rng
         self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
+        self._returned: dict[str, None] = {}  # those that were restarted, and have not said yet what they have
         self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
         self.departures.again = leaves
         self.busy = leaves  # asked for each event: is anything on its way?
@@ -99,6 +104,7 @@ class Sessions:
             Join: self.join,
             Part: self.part,
             Presence: self.shares.presence,
+            Stay: lambda each: self.departures.take_back(each.client),
             StopDrain: lambda each: self.stop(each.request),
             Exported: lambda each: self.departures.exported(each.client, each.state),
         }
@@ -170,9 +176,11 @@ class Sessions:
         return peer in self._guests
 
     def linked(self, peer: str, again: bool) -> None:
+        self.departures.met(peer)
         if again:
             self._stays(peer, f"{peer} was restarted")
             self._forget(peer)
+            self._returned[peer] = None
             self.departures.renewed(peer)
 
     def unlinked(self, peer: str) -> None:
@@ -181,6 +189,7 @@ class Sessions:
             self.overlay.history.end(self._guests.pop(peer))
         self._stays(peer, f"the link to {peer} was removed meanwhile")
         self._forget(peer)
+        self._claim_from(peer)
         self.departures.unlinked(peer)
 
     def _stays(self, peer: str, why: str) -> None:
@@ -193,7 +202,11 @@ class Sessions:
         self._guests.pop(peer, None)
         self.arrivals.lost(peer)
         self.arrivals.seen.pop(peer, None)
-        for client in self.arrivals.here_from(peer):  # there will be nobody to tell us
+
+    def _claim_from(self, peer: str) -> None:
+        """There will be nobody to tell us of the sessions that have come from there."""
+        self._returned.pop(peer, None)
+        for client in self.arrivals.here_from(peer):
             self.homes.moved_in(client, peer)
 
     # --- clients
@@ -205,22 +218,45 @@ class Sessions:
         self.arrivals.claimed(each.client)
         self.homes.begun(each.client)
 
-    def recall(
-        self,
-        clients: Mapping[str, Sequence[Pattern]],
-        shares: Mapping[str, Sequence[tuple[str, Pattern]]],
-        seen: Mapping[str, int],
-    ) -> None:
+    def recall(self, each: Recall) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
-        for client, patterns in clients.items():
+        for client, patterns in each.clients.items():
             self.homes.recalled(client)
             self.attach(Attach(client))
-            self.copies.expect(client, seen)
+            self.copies.expect(client, each.seen)
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
-            for name, pattern in shares.get(client, ()):
+            for name, pattern in each.shares.get(client, ()):
                 self.shares.add(client, name, pattern, present=False)
             self.busy = True
+        self.homes.all_recalled()
+        self._recall_moves(each)
+
+    def _recall_moves(self, each: Recall) -> None:
+        """What was on its way: what this broker was giving away stays, unless its client has gone there by itself."""
+        asides = self.shares.asides
+        asides.recall(each.asides, each.moves)
+        here = [move for move in each.moves if move.client in self.clients]
+        self.arrivals.recall(move for move in here if move.came)
+        self.departures.recall(move for move in here if not move.came)
+        for aside in each.asides:
+            if aside.client in self.clients:
+                self._recall_aside(aside)
+        for client in dict.fromkeys([aside.client for aside in each.asides] + [move.client for move in each.moves]):
+            if client not in self.clients:
+                asides.end(client)
+            elif not self.arrivals.source(client):
+                asides.clear(client)
+
+    def _recall_aside(self, aside: KeepAside) -> None:
+        """What had no queue to wait in has one now; but what is for a group waits on where a session has just come."""
+        client, event, group = aside.client, aside.event, aside.group
+        if group and self.arrivals.source(client):
+            self.shares.hold_again(client, event, Group(group, aside.patterns[0]))
+        elif group:
+            self.shares.give(event, Group(group, aside.patterns[0]), client)
+        else:
+            self.turn.effects.append(Deliver(event, ((client, aside.patterns),)))
 
     def detach(self, each: Detach) -> None:
         if each.client not in self.clients:
@@ -235,8 +271,10 @@ class Sessions:
         self.shares.gone(each.client)
         self.homes.ended(each.client)
 
-    def news(self, lines: Iterable[Key]) -> None:
-        """These lines of the book have become others."""
+    def news(self, peer: str, lines: Iterable[Key]) -> None:
+        """These lines of the book have become others. What ``peer`` takes back, it has said before."""
+        if peer in self._returned:
+            self._claim_from(peer)
         self.homes.news(lines)
         self.busy = self.busy or bool(self.homes.over)
 

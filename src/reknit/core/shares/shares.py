@@ -43,6 +43,7 @@ from reknit.core.io import DeliverShared, Join, Part, Presence
 from reknit.core.links.custody import Custody
 from reknit.core.routing.base import Routing
 from reknit.core.routing.table import group_name
+from reknit.core.shares.asides import Asides
 from reknit.core.shares.lines import Count, Group, GroupLines
 from reknit.core.shares.options import ShareOptions
 from reknit.core.turn import Turn
@@ -62,6 +63,7 @@ class Shares:
         self.routing = routing
         self.options = options
         self.lines = GroupLines(turn.node, book, self._count)
+        self.asides = Asides(turn)
         self.errands: list[tuple[Event, Custody | None]] = []
         """Tokens that are to be sent on, with what is settled when they are; who takes them gives them numbers."""
         self.dropped = 0  # tokens for which there was no member any more
@@ -155,7 +157,9 @@ class Shares:
     # --- brokers that have no members any more
 
     def deadline(self) -> float | None:
-        return min((*self._lingering.values(), *(each.until for each in self._orphans[:1])), default=None)
+        if not self._lingering and not self._orphans:
+            return None
+        return min((*self._lingering.values(), *(each.until for each in self._orphans[:1])))
 
     def due(self) -> None:
         for group, until in list(self._lingering.items()):
@@ -178,7 +182,15 @@ class Shares:
     def release(self, client: str) -> None:
         """It stays."""
         for event, group in self._held.pop(client, ()):
-            self._deliver(event, group, client)
+            self.give(event, group, client)
+
+    def hold_again(self, client: str, event: Event, group: Group) -> None:
+        """What a life before held for it, and what is kept."""
+        self._held.setdefault(client, []).append((event, group))
+
+    def _put_aside(self, client: str, event: Event, group: Group) -> None:
+        self._held[client].append((event, group))
+        self.asides.put(client, event, (group.pattern,), group.name)
 
     def waiting(self, client: str) -> int:
         return len(self._held.get(client, ()))
@@ -208,9 +220,9 @@ class Shares:
         if not client:
             self._send_on(event, group, custody)
         elif client in self._held:
-            self._held[client].append((event, group))
+            self._put_aside(client, event, group)
         else:
-            self._deliver(event, group, client)
+            self.give(event, group, client)
 
     def _next(self, group: Group) -> str:
         """The member whose turn it is; it goes to the end of the queue."""
@@ -227,7 +239,7 @@ class Shares:
         members[best] = members.pop(best)
         return best
 
-    def _deliver(self, event: Event, group: Group, client: str) -> None:
+    def give(self, event: Event, group: Group, client: str) -> None:
         self.turn.see(Kind.SHARED, client=client, event=event, pattern=group.pattern, detail=group.name)
         self.turn.effects.append(DeliverShared(event, client, group.name, group.pattern))
 

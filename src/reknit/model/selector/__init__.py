@@ -1,8 +1,8 @@
 """The condition language of selectors: text, tree, truth.
 
-Owns: the language (``grammar.lark``), its tree (``syntax``), reading (``parse``), meaning (``evaluate``, ``like``), the
-one form that equal selectors share (``canonical``) and what is kept of recent ones (``recent``). Must not know: topics,
-patterns, or how many selectors there are.
+Owns: the language (``grammar.lark``), its tree (``syntax``), reading (``parse``, ``reading``), meaning (``evaluate``,
+``like``), the one form that equal selectors share (``canonical``) and what is kept of recent ones (``recent``). Must
+not know: topics, patterns, or how many selectors there are.
 """
 
 from __future__ import annotations

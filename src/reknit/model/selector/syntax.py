@@ -3,7 +3,8 @@
 A *value* is what can be compared: a name, a literal, arithmetic. A *condition* is what can be true, false or unknown.
 ``BETWEEN``, a bare boolean name and ``ESCAPE`` have no node of their own: the parser writes them as what they mean.
 
-Owns: the shape of the tree, and the words that cannot be names. Must not know: the text, or what a node evaluates to.
+Owns: the shape of the tree, its bounds, and the words that cannot be names. Must not know: the text, or what a node
+evaluates to.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ __all__ = [
     "KEYWORDS",
     "MIRRORED",
     "NEGATED",
+    "SELECTOR_NESTING_MAX",
+    "SELECTOR_TERMS_MAX",
     "And",
     "Arithmetic",
     "Boolean",
@@ -31,6 +34,11 @@ __all__ = [
     "String",
     "Value",
 ]
+
+SELECTOR_NESTING_MAX = 32
+"""How deep parentheses, NOTs, signs and chains of arithmetic may nest."""
+SELECTOR_TERMS_MAX = 256
+"""How many names and literals a selector may hold; BETWEEN counts its left side twice, a bare name for ``= TRUE``."""
 
 KEYWORDS = frozenset(
     ["AND", "BETWEEN", "ESCAPE", "FALSE", "IN", "IS", "LIKE", "NOT", "NULL", "OR", "TRUE"]

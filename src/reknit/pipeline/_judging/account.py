@@ -58,6 +58,7 @@ class Seen:
 class _Session:
     patterns: dict[int, bool] = field(default_factory=dict)  # to: has it settled?
     got: dict[EventId, None] = field(default_factory=dict)
+    here: bool = False  # whether it has begun there, or arrived
 
 
 @dataclass(slots=True)
@@ -135,6 +136,8 @@ class Account:
     def _crash(self, node: str, place: Place) -> None:
         self.last.pop(node, None)
         if self.lasting:
+            if not self._session(node).here:  # it was on its way there
+                self._end(node)
             return
         self._end(node)
         self._void(lambda debt: debt.publication.node == node and _open(debt.publication, place))
@@ -157,6 +160,7 @@ class Account:
             case Kind.ATTACHED:
                 if not self.lasting or node not in self.sessions:
                     self.sessions[node] = _Session()
+                self.sessions[node].here = True
                 self.last.pop(node, None)
             case Kind.DETACHED:
                 self._end(node)
@@ -191,6 +195,7 @@ class Account:
     def _moved_in(self, node: str, old_node: str) -> None:
         old, new = self.sessions.get(old_node), self._session(node)
         new.got.update(self.on_its_way.get(old_node, {}))
+        new.here = True
         if old is not None:
             new.patterns.update({each: settled for each, settled in old.patterns.items() if each in new.patterns})
         self.last[node] = dict(self.last_moving.get(old_node, {}))

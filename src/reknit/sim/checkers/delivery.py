@@ -10,7 +10,8 @@ that it goes on without it: what is under way over a link between the three may 
 is out of the swap, or all is calm. If the middle hands the link over without the mover, the mover is parted from the
 tree: the link is gone.
 
-With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled.
+With stores a crash releases from nothing: sessions last, and what was published is kept until it has settled. But one
+that was on its way to the dead broker has not begun there: it is where it was.
 
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
 Until then the old one does, and what the new one has delivered counts.
@@ -39,6 +40,8 @@ _GOAL_OUT = ("swap: unlock at the goal", "swap: undone at the goal", "swap: end 
 """The steps by which the goal is out of the swap: by then the new link is one of the tree, or none."""
 _HANDED = "swap: close(ab) at the middle"
 """The step by which the middle has no link to the mover any more."""
+_NOTHING_OWED = (Kind.FORWARDED, Kind.TAKEN, Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.LINK_UP)
+"""Much of a trace, and of no interest here."""
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class _Session:
     client: str
     patterns: dict[Pattern, bool] = field(default_factory=dict)  # to: has it settled?
     delivered: dict[EventId, None] = field(default_factory=dict)
+    here: bool = False  # whether it has begun there, or arrived
 
 
 @dataclass(slots=True)
@@ -96,11 +100,15 @@ class Ledger:
         self.without: dict[tuple[str, str], None] = {}  # who goes on in a swap, and without whom, until all is calm
 
     def see(self, record: Record) -> Iterator[Violation]:
+        if record.kind in _NOTHING_OWED:
+            return
         self._follow_links(record)
         key = (record.node, record.client)
         match record.kind:
             case Kind.ATTACHED if not self.lasting or key not in self.sessions:
-                self.sessions[key] = _Session(record.node, record.client)
+                self.sessions[key] = _Session(record.node, record.client, here=True)
+            case Kind.ATTACHED:
+                self.sessions[key].here = True
             case Kind.DETACHED:
                 self._end(key)
             case Kind.MOVING:
@@ -125,6 +133,10 @@ class Ledger:
                 self.unsettled.get(record.node, {}).pop(record.event.id, None)
             case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
+            case Kind.CRASHED:
+                for each in [each for each, session in self.sessions.items() if not session.here]:
+                    if each[0] == record.node:
+                        self._end(each)
             case Kind.CALM:
                 yield from self._calm(record.time)
 
@@ -132,31 +144,37 @@ class Ledger:
 
     def _follow_links(self, record: Record) -> None:
         self.forest.see(record)
-        link = edge(record.node, record.peer)
-        if record.kind is Kind.LINK_ADDED and link not in self.links:
+        link, kind = edge(record.node, record.peer), record.kind
+        if kind is Kind.CHANGE:
+            self._follow_change(record)
+        elif kind is Kind.LINK_ADDED and link not in self.links:
             self.links[link] = self.fresh[link] = None
             self.paths.clear()
-        elif record.kind is Kind.LINK_MOVED:
+        elif kind is Kind.LINK_MOVED:
             self._move_link(record.node, record.detail, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == DRAINED:
-            self.drained[record.node] = None
-        elif record.kind is Kind.CHANGE and record.detail.startswith(SWAP_WITHOUT):
-            self._excuse(record.node, record.peer)
-        elif record.kind is Kind.CHANGE and record.detail == _HANDED and (record.node, record.peer) in self.without:
-            self._forget_links([link])  # there may be no other until the mover is back, and has asked to be joined
-        elif record.kind is Kind.CHANGE and record.detail == _LOCKED:
-            self.middles[record.node] = record.peer
-        elif record.kind is Kind.CHANGE and record.detail == _CONNECTED and record.node in self.middles:
-            self.swaps[record.peer, self.middles[record.node], record.node] = None
-        elif record.kind is Kind.CHANGE and record.detail in _GOAL_OUT:
-            self.torn = {each: None for each in self.torn if each[2] != record.node}
-        elif record.kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
+        elif kind is Kind.LINK_REMOVED:  # by one end; it promises nothing until all is calm again
             self._forget_links([link])
-        elif record.kind is Kind.CALM:
+        elif kind is Kind.CALM:
             there = dict.fromkeys(self.forest.edges())
             self._forget_links([each for each in self.links if each not in there])
             self.links = there
             self.paths.clear()
+
+    def _follow_change(self, record: Record) -> None:
+        detail = record.detail
+        if detail == DRAINED:
+            self.drained[record.node] = None
+        elif detail.startswith(SWAP_WITHOUT):
+            self._excuse(record.node, record.peer)
+        elif detail == _HANDED and (record.node, record.peer) in self.without:
+            # there may be no other until the mover is back, and has asked to be joined
+            self._forget_links([edge(record.node, record.peer)])
+        elif detail == _LOCKED:
+            self.middles[record.node] = record.peer
+        elif detail == _CONNECTED and record.node in self.middles:
+            self.swaps[record.peer, self.middles[record.node], record.node] = None
+        elif detail in _GOAL_OUT:
+            self.torn = {each: None for each in self.torn if each[2] != record.node}
 
     def _move_link(self, mover: str, middle: str, goal: str) -> None:
         """Ways that led over the old link lead over the new one, and that of the middle and the goal if need be."""
@@ -214,6 +232,7 @@ class Ledger:
     def _moved_in(self, key: tuple[str, str], old_key: tuple[str, str]) -> None:
         old, new = self.sessions.get(old_key), self._session(key)
         new.delivered.update(self.moving.get(old_key, {}))
+        new.here = True
         if old is not None:
             new.patterns.update({each: settled for each, settled in old.patterns.items() if each in new.patterns})
 

@@ -5,7 +5,8 @@ moves continues the queue that it was at its old broker. What it was given as th
 own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
 there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
 it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker, unless it has a
-store.
+store: then its clients go on with them, and whoever dies while a session is on its way, no client takes an event from
+the old broker and from the new one. (Unless it goes about by itself, and begins another session before all is known.)
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ class _Queue:
 
 
 class _Queues:
-    def __init__(self, lasting: bool) -> None:
+    def __init__(self, lasting: bool, once: bool) -> None:
         self.lasting = lasting
+        self.once = once
+        self.had: dict[str, dict[EventId, None]] = {}  # by client: what it has taken, wherever
         self.of: dict[tuple[str, str], _Queue] = {}  # by node and client
         self.began: dict[str, float] = {}  # by node: its last life, which takes up what is in its store at once
 
@@ -43,6 +46,8 @@ class _Queues:
                 self.of.setdefault(key, _Queue(present=not self._is_elsewhere(record)))
             case Kind.ATTACHED:
                 self._is_here(record)
+                if key not in self.of:
+                    self.had.pop(record.client, None)  # who begins anew may see again what was under way
                 self.of[key] = self.of.get(key, _Queue()) if self.lasting else _Queue()
             case Kind.DETACHED:
                 self.of.pop(key, None)
@@ -95,6 +100,10 @@ class _Queues:
         if waiting[0] != event:
             yield Violation("sessions", time, f"{who} has taken {event} before {waiting[0]}, which came first")
         waiting.remove(event)
+        had = self.had.setdefault(key[1], {})
+        if self.once and waiting is queue.waiting and event in had:
+            yield Violation("sessions", time, f"{who} has taken {event}, which it had taken before")
+        had[event] = None
 
     def _calm(self, time: float) -> Iterator[Violation]:
         for (node, client), queue in self.of.items():
@@ -104,8 +113,8 @@ class _Queues:
                 yield Violation("sessions", time, what)
 
 
-def check_sessions(records: Iterable[Record], *, lasting: bool = False) -> Iterator[Violation]:
-    """``lasting``: brokers have stores."""
-    queues = _Queues(lasting)
+def check_sessions(records: Iterable[Record], *, lasting: bool = False, once: bool = False) -> Iterator[Violation]:
+    """``lasting``: brokers have stores. ``once``: no client goes to another broker by itself."""
+    queues = _Queues(lasting, once and lasting)
     for record in records:
         yield from queues.see(record)

@@ -20,6 +20,19 @@ def edge(one: str, other: str) -> Edge:
     return (one, other) if one < other else (other, one)
 
 
+_ABOUT_LINKS = (
+    Kind.LINK_ADDED,
+    Kind.LINK_TAKEN,
+    Kind.LINK_MOVED,
+    Kind.LINK_LOST,
+    Kind.LINK_REMOVED,
+    Kind.LINK_HANDED,
+    Kind.CRASHED,
+    Kind.STARTED,
+)
+"""All else is most of a trace."""
+
+
 class Forest:
     """The links as the trace tells them."""
 
@@ -30,6 +43,8 @@ class Forest:
 
     def see(self, record: Record) -> Edge | None:
         """Follow one record. The edge, if it is there only since now."""
+        if record.kind not in _ABOUT_LINKS:
+            return None
         node, peer = record.node, record.peer
         match record.kind:
             case Kind.LINK_ADDED | Kind.LINK_TAKEN:

@@ -166,7 +166,7 @@ MESSAGES: list[wire.Message] = [
     wire.Ask(("b1", 2**48), True),
     wire.Resent(),
     wire.Inquire(("b1", 2**48), "b1", "b2", 3),
-    wire.Mark(("b1", 2**48), "b1", 3),
+    wire.Mark(("b1", 2**48), "b1", 3, 2),
     wire.Prepare(_CHANGE, "host:3", False),
     wire.Prepared("b1.1:1", "busy", True),
     wire.Abort("b1.1:1"),

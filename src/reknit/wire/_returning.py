@@ -22,11 +22,15 @@ class Inquire(msgspec.Struct, array_like=True, tag=41, frozen=True, gc=False):
 
 
 class Mark(msgspec.Struct, array_like=True, tag=42, frozen=True, gc=False):
-    """The answer: what there was stands before this. It takes the way that events take."""
+    """The answer: what there was stands before this. It takes the way that events take.
+
+    ``by``: the life that answers; 0 if nobody had to.
+    """
 
     id: tuple[str, int]
     to: str
     life: int
+    by: int = 0
 
 
 Returning: TypeAlias = Inquire | Mark

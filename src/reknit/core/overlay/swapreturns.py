@@ -14,6 +14,7 @@ other end that all older ones stand before (``Inquire``, ``Mark``), and brings t
     middle     the goal                the mover, by the goal       the mover has left the old link
     goal       the mover               the middle
 
+An answer counts for the life that gave it: if that one has died before it had left the old link, it is asked again.
 Whoever is asked answers when it routes again, and, to a goal, when the mover has left the old link, too. A goal passes
 on even events that have been here before: it was not to bring them to the third, as long as the third got them
 directly.
@@ -79,6 +80,7 @@ class _Hold:
     old: str
     until: float
     marked: bool = False
+    by: int = 0  # the life that has answered
 
 
 class SwapReturns(SwapStalls):
@@ -99,6 +101,7 @@ class SwapReturns(SwapStalls):
         self._inquiries: list[tuple[str, Inquire, Custody]] = []  # by whom they came; to be answered
         self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
         self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
+        self._left_in: dict[str, int] = {}  # by far end of a replaced link that has left it: in which of its lives
 
     # --- a new life
 
@@ -230,10 +233,25 @@ class SwapReturns(SwapStalls):
         if mark.to == self.turn.node:
             self.turn.see(Kind.CHANGE, detail="return: mark at the one that is back")
             for hold in self._holds:
-                hold.marked |= hold.id == mark.id and mark.life == self.links.incarnation
+                if hold.id == mark.id and mark.life == self.links.incarnation:
+                    hold.marked, hold.by = True, mark.by
+                    self._ask_again(hold)
             return
         custody.pending += 1
         self._marks.append((mark, custody))
+
+    def left(self, peer: str) -> None:
+        super().left(peer)
+        self._left_in[peer] = self.links.of[peer].peer_incarnation
+        for hold in self._holds:
+            self._ask_again(hold)
+
+    def _ask_again(self, hold: _Hold) -> None:
+        """If the life that has left the old link is another than the one that has answered."""
+        left_in = self._left_in[hold.old] if hold.old in self._said_leave else hold.by
+        if hold.marked and hold.by not in (0, left_in):
+            hold.marked = False
+            self._send(hold.via, Inquire(hold.id, self.turn.node, hold.old, self.links.incarnation))
 
     def answer_inquiries(self) -> None:
         if not self.ready or not (self._marks or self._inquiries):
@@ -247,7 +265,7 @@ class SwapReturns(SwapStalls):
                 self._inquiries.append((peer, inquire, custody))
             else:
                 self.turn.see(Kind.CHANGE, peer=inquire.of, detail="return: answer at the other")
-                self._say(peer, Mark(inquire.id, inquire.of, inquire.life), custody)
+                self._say(peer, Mark(inquire.id, inquire.of, inquire.life, self.links.incarnation), custody)
 
     def _say(self, peer: str, mark: Mark, custody: Custody) -> None:
         self._send(peer, mark, custody)

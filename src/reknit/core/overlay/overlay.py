@@ -121,7 +121,7 @@ class Overlay:
     # --- what the next life has to know
 
     def notes(self) -> str:
-        back = self.joins.once() | self.parted()
+        back = self.joins.once() | self.parted() | self.swaps.in_doubt()
         swaps, former = read_notes(self.swaps.notes()), self.links.former
         kept = structs.replace(swaps, lost=former.given_up, gone=former.gone, back=back, around=self.around)
         return write_notes(kept)

@@ -76,6 +76,7 @@ class SwapDeaths(SwapLinks):
         super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
         # Neighbours by a swap that has ended, if they think so, too; and whom to ask if they do not.
         self._unsure: dict[str, tuple[Custody, dict[str, str]]] = {}
+        self._undone: tuple[Custody, dict[str, str]] = (Custody(None, 0, []), {})  # what we said last, and the goal
         self.to_be_called: dict[str, str] = {}  # instead of such a neighbour, which is away: it may have left for good
 
     def deadline(self) -> float | None:
@@ -172,6 +173,11 @@ class SwapDeaths(SwapLinks):
             del self._unsure[peer]
             self.to_be_called |= {name: address for name, address in others.items() if name != peer}
 
+    def in_doubt(self) -> dict[str, str]:
+        """For the next life: who else could join us to the tree, should the middle of a swap that we undid refuse us."""
+        told, others = self._undone
+        return others if told.pending > 0 else {}
+
     def to_be_asked(self, peer: str) -> dict[str, str]:
         """If ``peer`` turns us out: who could join us to the tree again, with addresses.
 
@@ -265,7 +271,9 @@ class SwapDeaths(SwapLinks):
         """Nobody has moved: the tree is the old one."""
         note = swap.note
         swap.triangle.flush()
-        self._send(note.middle, Unlock(note.id), self._doubt(note.middle, self._addresses(self._others())))
+        told = self._doubt(note.middle, self._addresses(self._others()))
+        self._undone = (told, self._addresses((note.goal,)))
+        self._send(note.middle, Unlock(note.id), told)
         if note.goal in self.links.of:
             self.links.remove(note.goal, "the swap was undone")
         yield from self._end(swap, why)

@@ -165,7 +165,8 @@ class Transit:
     def _drop_copy(self, event: Event, arrived: Arrived) -> None:
         peer, custody = arrived.peer, arrived.custody
         self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-        self._entrust(event, peer, custody)
+        if self.turn.keeping:
+            self._entrust(event, peer, custody)
         for neighbour in arrived.relay:
             if neighbour in self.routing.route(event).neighbours:
                 self.overlay.forward(event, neighbour, peer, custody)

@@ -174,7 +174,7 @@ class SwapDeaths(SwapLinks):
             self.to_be_called |= {name: address for name, address in others.items() if name != peer}
 
     def in_doubt(self) -> dict[str, str]:
-        """For the next life: who else could join us to the tree, should the middle of a swap that we undid refuse us."""
+        """For the next life: who else could join us to the tree, if the middle of a swap that we undid refuses us."""
         told, others = self._undone
         return others if told.pending > 0 else {}
 

@@ -16,7 +16,7 @@ from reknit.pipeline.synthesize import PUBLISHED, Crowd, checkins
 SMALL = 0.05
 OFF_MAX = 0.05
 """At a twentieth of the people the draws alone are off by a percent or two."""
-FULL_OFF_MAX = 0.015
+FULL_OFF_MAX = 0.02
 
 
 def fitted(spark: SparkSession, out: Path, scale: float) -> dict[str, float]:

@@ -54,6 +54,8 @@ __all__ = ["LATE_S", "aside", "start", "tables"]
 
 LATE_S = 60.0
 """How much later than the latest record one may come and still be counted."""
+SEGMENTS_MAX = 1_000
+"""In one batch: when there is much to catch up with, that is in memory at once."""
 STATES_KEPT = 3
 """Of the last batches: the one before is needed to do a batch again."""
 
@@ -92,11 +94,18 @@ _WAITING = columns(
 
 
 def start(
-    spark: SparkSession, told: Watched, trace: str, out: str, every_s: float | None = None, late_s: float = LATE_S
+    spark: SparkSession,
+    told: Watched,
+    trace: str,
+    out: str,
+    every_s: float | None = None,
+    late_s: float = LATE_S,
+    segments_max: int = SEGMENTS_MAX,
 ) -> StreamingQuery:
-    """``every_s``: how often to look for segments; None: once, for what is there now."""
+    """``every_s``: how often to look for segments; None: until all that is there now is read."""
     schema = StructType([field for field in TRACE.schema.fields if field.name != "run"])
-    rows = spark.readStream.schema(schema).option("pathGlobFilter", "segment-*.parquet").parquet(f"{trace}/node-*")
+    reader = spark.readStream.schema(schema).option("pathGlobFilter", "segment-*.parquet")
+    rows = reader.option("maxFilesPerTrigger", segments_max).parquet(f"{trace}/node-*")
     run = F.regexp_extract(F.col("_metadata.file_path"), r"([^/]*)/node-[^/]*/[^/]*$", 1)
     marked = mark(rows.withColumns({"run": run, "window": window_of(told)}), TRACE.rules(told))
     writer = marked.writeStream.queryName("traffic").option("checkpointLocation", f"{out}/checkpoints/traffic")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reknit.pipeline.population import Checkins, World, checkins_of, draw
+from reknit.pipeline.synthesize import PUBLISHED
 
 DAY_MS = 86_400_000
 BEGIN_MS, END_MS = 0, 92 * DAY_MS
@@ -56,3 +57,27 @@ def test_everything_is_inside_of_the_window_and_in_the_order_of_time() -> None:
     by_time, as_made = cell[order], cell[np.argsort(made.user_id, kind="stable")]
     changes = [np.flatnonzero(np.diff(each)) for each in (by_time, as_made)]
     assert changes[0].tolist() == changes[1].tolist()  # no check-in of a visit lies in another one's time
+
+
+def test_the_numbers_are_those_that_were_published() -> None:
+    """Of 8,000 people, a fifth of the paper's: from the check-ins alone, by a plain count of runs."""
+    people = 8_000
+    made = checkins_of(world(11), np.arange(1, people + 1))
+    order = np.lexsort((made.ts_ms, made.user_id))
+    user, ts = made.user_id[order], made.ts_ms[order]
+    cell = (np.floor(made.lat[order] - 28) * 60 + np.floor(made.lon[order] + 126)).astype(int)
+    begins = np.flatnonzero(np.diff(user, prepend=0) | np.diff(cell, prepend=-1))
+    whose, start = user[begins], ts[begins]
+    _, visited = np.unique(whose * 1200 + cell[begins], return_counts=True)
+    linger = np.append(np.diff(start), 0)[whose == np.append(whose[1:], 0)]  # of closed visits
+    found = {
+        "checkins": len(user),
+        "visits": len(begins),
+        "unique_pairs": len(visited),
+        "share_pairs_once": (visited == 1).mean(),
+        "share_linger_lt_1d_closed": (linger < DAY_MS).mean(),
+        "share_linger_gt_7d_closed": (linger > 7 * DAY_MS).mean(),
+    }
+    part = people / 40_000
+    wanted = {name: PUBLISHED[name] * (part if PUBLISHED[name] > 1 else 1) for name in found}
+    assert found == pytest.approx(wanted, rel=0.04)

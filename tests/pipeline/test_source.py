@@ -12,7 +12,8 @@ from reknit.client.line import Door
 from reknit.client.sending import Message, send_once
 from reknit.client.taking import Journal, Taker
 from reknit.model.event import Event
-from reknit.pipeline.source import BadSource, ReknitSource, Writer, door_of, message_of, register
+from reknit.model.pattern import Pattern
+from reknit.pipeline.source import BadSource, NowReader, ReknitSource, Writer, door_of, message_of, register
 from reknit.trace.columns import to_table
 from reknit.trace.records import Kind, Record
 from reknit.trace.segments import write_segment
@@ -113,3 +114,22 @@ def test_from_now_on(spark: SparkSession, tmp_path: Path) -> None:
         assert [(row["payload"], json.loads(row["attributes"])) for row in found] == [
             (str(number).encode(), {"x": number}) for number in range(2, 6)
         ]
+
+
+def test_a_reader_goes_on_when_its_line_was_cut(tmp_path: Path) -> None:
+    with broker_beside() as broker:
+        reader = NowReader(Door("127.0.0.1", broker.mqtt.port, "reader"), Pattern("t"), str(tmp_path))
+        offset = reader.initialOffset()
+        assert reader._taker is not None
+        reader._taker._line._socket.shutdown(2)
+        send_once(Door("127.0.0.1", broker.mqtt.port, "sender"), [Message("t", b"x")], tmp_path / "notes")
+        found: list[bytes] = []
+        while not found:
+            rows, offset = reader.read(offset)
+            found = [row[5] for row in rows]
+        assert (found, offset) == ([b"x"], {"number": 1})
+        reader.commit(offset)
+        assert list(reader.readBetweenOffsets({"number": 0}, offset)) == []
+        assert reader._taker is not None
+        reader._taker.__exit__()
+        reader._open().close()

@@ -200,7 +200,12 @@ class NowReader(SimpleDataSourceStreamReader):
             self._taker.ping()
             self._taker.take(TAKE_S)
         except (Disconnected, OSError):
-            self._taker = None  # the next look connects again; the broker keeps what comes meanwhile
+            taker, self._taker = (
+                self._taker,
+                None,
+            )  # the next look connects again; the broker keeps what comes meanwhile
+            if taker is not None:
+                taker.__exit__()
 
     def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[Any, ...]]:
         wanted = [each for each in self._open().events if start["number"] < each.number <= end["number"]]

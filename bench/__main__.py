@@ -22,7 +22,10 @@ from rich.table import Table
 
 from bench.rows import INFORMATION, Row
 
-PROGRAMS = ("mqtt", "matching", "kernel", "memory", "swaps", "abuse", "durability", "loss", "planner", "sweep")
+PROGRAMS = (
+    *("mqtt", "matching", "kernel", "memory", "swaps", "abuse", "durability", "loss", "planner"),
+    *("sweep", "pipeline"),
+)
 OUT = Path("out/bench.json")
 _COLOURS = {"ok": "green", "below": "red", "not measured": "yellow", "information": "dim"}
 

@@ -2,73 +2,89 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from reknit.cli import main
 from reknit.model.event import Event
+from reknit.pipeline.flows.traffic import FLOW
 from reknit.pipeline.read import look, read_table
-from reknit.pipeline.stream import COUNTS, late_rows, start, table
+from reknit.pipeline.stream import TOO_LATE, aside, start, tables
 from reknit.pipeline.trace import TRACE
-from reknit.pipeline.traffic import Watched, loads, published
+from reknit.pipeline.traffic import Watched
 from reknit.sim.schedule import run_seed
 from reknit.trace.columns import to_table
 from reknit.trace.records import Kind, Record
 from reknit.trace.segments import write_segment
 
-TOLD = Watched(window_s=0.5)
-BATCH = {"published": published, "loads": loads}
+TOLD = Watched(window_s=0.5, top=5)
 
 
-def catch_up(spark: SparkSession, trace: Path, out: Path, late_s: float = 60.0) -> int:
-    """Read what is there; how many records came too late."""
-    queries = start(spark, TOLD, str(trace), str(out), late_s=late_s)
-    for query in queries:
-        query.awaitTermination()
-    return sum(map(late_rows, queries))
+def catch_up(spark: SparkSession, trace: Path, out: Path, late_s: float = 60.0) -> None:
+    """Read what is there."""
+    start(spark, TOLD, str(trace), str(out), late_s=late_s).awaitTermination()
 
 
-def rows(frame: DataFrame) -> list[tuple[object, ...]]:
-    return sorted(map(tuple, frame.collect()))
+def rows(frame: DataFrame) -> list[str]:
+    return sorted(map(str, frame.collect()))
 
 
-@pytest.mark.long
-def test_stream_and_batch_agree_to_the_row(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In two goes, as if the stream had been stopped in between: nothing is read twice."""
-    records = run_seed(0).records
-    trace, half = tmp_path / "run", len(records) // 2
-    for number, part in enumerate((records[:half], records[half:]), 1):
-        write_segment(to_table(part), trace / "node-all", number)
-        assert catch_up(spark, trace, tmp_path / "out") == 0
-    counted: dict[str, int] = {}
-    whole = read_table(spark, look(spark, str(trace)), TRACE.schema, "trace")
-    for count in COUNTS:
-        streamed = table(spark, str(tmp_path / "out"), count)
-        assert streamed.schema.simpleString() == count.schema.simpleString()
-        wanted = rows(BATCH[count.name](TOLD, whole))
-        assert wanted
-        assert rows(streamed) == wanted
-        counted[count.name] = len(wanted)
-    words = ["pipeline", "stream", "--from", str(trace), "--out", str(tmp_path / "verb"), "--once", "--window-s", "0.5"]
-    with pytest.raises(SystemExit) as ended:
-        main([*words, "--json"])
-    assert ended.value.code == 0
-    assert json.loads(capsys.readouterr().out) == {"out": str(tmp_path / "verb"), "rows": counted, "late": 0}
+def batch_tables(spark: SparkSession, trace: Path) -> dict[str, list[str]]:
+    found = {"trace": read_table(spark, look(spark, str(trace)), TRACE.schema, "trace").cache()}
+    for step in FLOW.steps:
+        found[step.name] = step.transform(TOLD, *(found[name] for name in step.needs))
+    made = {step.name: rows(found[step.name]) for step in FLOW.steps}
+    found["trace"].unpersist()
+    return made
+
+
+def parts(records: list[Record], count: int) -> list[list[Record]]:
+    size = -(-len(records) // count)
+    return [records[at : at + size] for at in range(0, len(records), size)]
 
 
 @pytest.mark.long
-def test_what_comes_too_late_is_counted(spark: SparkSession, tmp_path: Path) -> None:
-    trace = tmp_path / "run"
-    late = 0
+@pytest.mark.parametrize("late_s", [60.0, 2.0])
+def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path, late_s: float) -> None:
+    """In several goes, as if the stream had been stopped between them: nothing is read twice, and none forgotten.
+
+    With little time to wait, delays and changes are written while the stream goes on; with much, at its end.
+    """
+    trace, out = tmp_path / "run", tmp_path / "out"
+    records, order = run_seed(0, "changes").records, 0
+    for number, part in enumerate(parts(records, 4), 1):
+        write_segment(to_table(part, range(order, order + len(part))), trace / "node-all", number)
+        order += len(part)
+        catch_up(spark, trace, out, late_s)
+    streamed = tables(spark, TOLD, str(out))
+    wanted = batch_tables(spark, trace)
+    assert list(streamed) == list(wanted) == [step.name for step in FLOW.steps]
+    for step in FLOW.steps:
+        assert streamed[step.name].schema.simpleString() == step.schema.simpleString()
+        assert wanted[step.name], step.name
+        assert rows(streamed[step.name]) == wanted[step.name], step.name
+    assert aside(spark, str(out)) == {}
+    settled = spark.read.parquet(str(out / "updates" / "delays")).count()
+    assert (settled > 0) == (late_s == 2.0)
+
+
+@pytest.mark.long
+def test_what_comes_too_late_is_counted_and_a_batch_done_twice_counts_once(spark: SparkSession, tmp_path: Path) -> None:
+    trace, out = tmp_path / "run", tmp_path / "out"
     for number, time in enumerate((100.0, 101.0, 2.0), 1):
         event = Event("t", source="b1.1", seq=number)
-        write_segment(to_table([Record(time, "b1", Kind.PUBLISHED, event=event)]), trace / "node-b1", number)
-        late += catch_up(spark, trace, tmp_path / "out", late_s=5.0)
-    assert late == 1
-    (published_count, _) = COUNTS
-    assert [row[1] for row in rows(table(spark, str(tmp_path / "out"), published_count))] == [200, 202]
+        record = Record(time, "b1", Kind.PUBLISHED, event=event)
+        write_segment(to_table([record], [number]), trace / "node-b1", number)
+        catch_up(spark, trace, out, late_s=5.0)
+    assert aside(spark, str(out)) == {TOO_LATE: 1}
+    # As if the stream had died when it had written everything, and not yet that it is done with the batch.
+    for log in (out / "checkpoints" / "traffic" / "commits").glob("*2*"):
+        log.unlink()
+    shutil.rmtree(out / "state" / "done" / "batch=2")
+    assert aside(spark, str(out)) == {}
+    catch_up(spark, trace, out, late_s=5.0)
+    assert aside(spark, str(out)) == {TOO_LATE: 1}
+    made = tables(spark, TOLD, str(out))["published"].orderBy("window").collect()
+    assert [(row["window"], row["events"]) for row in made] == [(200, 1), (202, 1)]

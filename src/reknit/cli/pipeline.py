@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
     group.command("list", short_help="Show the flows.")(list_flows)
     group.command("show", short_help="Show what a flow reads, makes and can be told.")(show)
     group.command("run", short_help="Run a flow.")(run)
-    group.command("stream", short_help="Keep the counts of traffic up while a trace is written.")(stream)
+    group.command("stream", short_help="Keep the tables of traffic up while a trace is written.")(stream)
     app.add_typer(group, name="pipeline")
 
 
@@ -160,44 +160,45 @@ def run(
 
 def stream(
     trace: Annotated[str, typer.Option("--from", metavar="DIR", help="The trace of a network, as it is written.")],
-    out: Annotated[str, typer.Option(metavar="DIR", help="Where counts and checkpoints go.")] = f"{OUT}/stream",
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where tables and checkpoints go.")] = f"{OUT}/stream",
     every: Annotated[float, typer.Option(min=0.1, help="Look for segments every so many seconds.")] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Count what is there now, and end.")] = False,
     window_s: Annotated[float, typer.Option("--window-s", min=0.001, help="The seconds of one window.")] = 10.0,
+    top: Annotated[int, typer.Option(min=1, help="How many topics are hot.")] = 20,
     late_s: Annotated[float, typer.Option("--late-s", min=0.0, help="How late a record may come.")] = 60.0,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="The counts at the end as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Keep the counts of traffic up while a trace is written: events by topic, and the load of links. Until Ctrl-C.
+    """Keep all tables of traffic up while a trace is written. Until Ctrl-C.
 
-    Started again with the same directory it goes on where it was. What came too late to be counted is said at the end.
+    Started again with the same directory it goes on where it was. What came too late, or is no record, is in no table,
+    and said at the end.
 
     Example: reknit pipeline stream --from trace --once
     """
     with with_spark():
         from reknit.pipeline.session import Place, session
-        from reknit.pipeline.stream import COUNTS, late_rows, start, table
+        from reknit.pipeline.stream import aside, start, tables
         from reknit.pipeline.traffic import Watched
+    told = Watched(window_s=window_s, top=top)
     with session(Place(master, remote, name="reknit stream")) as spark:
-        queries = start(spark, Watched(window_s=window_s), trace, out, None if once else every, late_s)
+        query = start(spark, told, trace, out, None if once else every, late_s)
         with contextlib.suppress(KeyboardInterrupt):  # which is how a stream ends
-            for query in queries:
-                query.awaitTermination()
-        late = sum(map(late_rows, queries))
-        for query in queries:
-            query.stop()
-        rows: dict[str, int] = {}
-        for count in COUNTS:
-            made = table(spark, out, count)
-            made.write.mode("overwrite").parquet(f"{out}/{count.name}")
-            rows[count.name] = made.count()
+            query.awaitTermination()
+        query.stop()
+        rows = {}
+        for name, made in tables(spark, told, out).items():
+            made.write.mode("overwrite").parquet(f"{out}/{name}")
+            rows[name] = spark.read.parquet(f"{out}/{name}").count()
+        left = aside(spark, out)
     if as_json:
-        _print_json({"out": out, "rows": rows, "late": late})
+        _print_json({"tables": rows, "aside": left, "out": out})
         return
-    for name, number in rows.items():
-        typer.echo(f"out  {name}: {number:,} rows")
-    typer.echo(f"too late to be counted: {late:,} records")
+    for name, count in rows.items():
+        typer.echo(f"out  {name}: {count:,} rows")
+    for reason, count in left.items():
+        typer.echo(f"in no table: {count:,}  {reason}")
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
 __all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
+__all__ += ["TOPIC_SUMS", "is_kind", "measured", "ranked", "summed"]
 
 
 class Watched(Parameters, frozen=True):
@@ -32,15 +33,15 @@ class Watched(Parameters, frozen=True):
     top: Annotated[int, told("how many topics are hot")] = 20
 
 
-def _is(*kinds: Kind) -> Column:
+def is_kind(*kinds: Kind) -> Column:
     return F.col("kind").isin([kind.value for kind in kinds])
 
 
-def window_of(told: Watched) -> Column:
-    """The number of the window that a record is in."""
+def window_of(told: Watched, time: Column | None = None) -> Column:
+    """The number of the window that a record is in, or another moment."""
     if not told.window_s > 0:
         raise BadFlow(f"window_s is {told.window_s}: it has to be larger than 0")
-    return F.floor(F.col("time") / F.lit(told.window_s)).cast("long")
+    return F.floor((F.col("time") if time is None else time) / F.lit(told.window_s)).cast("long")
 
 
 # --- rates
@@ -50,7 +51,7 @@ PUBLISHED = columns(run="string", window="long", topic="string", events="long", 
 
 def published(told: Watched, trace: DataFrame) -> DataFrame:
     """By window and topic."""
-    rows = trace.where(_is(Kind.PUBLISHED)).withColumn("window", window_of(told))
+    rows = trace.where(is_kind(Kind.PUBLISHED)).withColumn("window", window_of(told))
     counted = rows.groupBy("run", "window", "topic").agg(
         F.count(F.lit(1)).alias("events"), F.sum("payload_size").alias("payload_bytes")
     )
@@ -89,17 +90,25 @@ HOT_TOPICS = columns(
 """``crossed``: times that an event of the topic crossed a link."""
 
 
+TOPIC_SUMS = ("published", "delivered", "crossed", "crossed_bytes")
+
+
 def hot_topics(told: Watched, trace: DataFrame) -> DataFrame:
     counted = (
         trace.where(F.col("topic").isNotNull())
         .groupBy("run", "topic")
         .agg(
-            F.count_if(_is(Kind.PUBLISHED)).alias("published"),
-            F.count_if(_is(Kind.DELIVERED)).alias("delivered"),
-            F.count_if(_is(Kind.FORWARDED)).alias("crossed"),
-            F.sum(F.when(_is(Kind.FORWARDED), F.col("size")).otherwise(0)).alias("crossed_bytes"),
+            F.count_if(is_kind(Kind.PUBLISHED)).alias("published"),
+            F.count_if(is_kind(Kind.DELIVERED)).alias("delivered"),
+            F.count_if(is_kind(Kind.FORWARDED)).alias("crossed"),
+            F.sum(F.when(is_kind(Kind.FORWARDED), F.col("size")).otherwise(0)).alias("crossed_bytes"),
         )
     )
+    return ranked(told, counted)
+
+
+def ranked(told: Watched, counted: DataFrame) -> DataFrame:
+    """The hottest, from what is counted of every topic."""
     order = Window.partitionBy("run").orderBy(F.desc("crossed"), F.desc("published"), "topic")
     ranked = counted.withColumn("rank", F.row_number().over(order))
     return ranked.where(F.col("rank") <= told.top).orderBy("run", "rank").select(*HOT_TOPICS.fieldNames())
@@ -112,7 +121,7 @@ LOADS = columns(run="string", window="long", node="string", peer="string", event
 
 
 def loads(told: Watched, trace: DataFrame) -> DataFrame:
-    rows = trace.where(_is(Kind.FORWARDED)).withColumn("window", window_of(told))
+    rows = trace.where(is_kind(Kind.FORWARDED)).withColumn("window", window_of(told))
     counted = rows.groupBy("run", "window", "node", "peer").agg(
         F.count(F.lit(1)).alias("events"), F.sum("size").alias("bytes")
     )
@@ -124,10 +133,10 @@ SUBSCRIPTIONS = columns(run="string", node="string", pattern_topic="string", sel
 
 
 def subscriptions(told: Watched, trace: DataFrame) -> DataFrame:
-    rows = placed(trace.where(_is(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED)))
-    lives = rows.where(_is(Kind.STARTED, Kind.CRASHED)).groupBy("run", "node").agg(F.max(place()).alias("begun"))
+    rows = placed(trace.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED)))
+    lives = rows.where(is_kind(Kind.STARTED, Kind.CRASHED)).groupBy("run", "node").agg(F.max(place()).alias("begun"))
     wish = ("run", "node", "client", "pattern_topic", "selector")
-    last = rows.where(_is(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)).groupBy(*wish)
+    last = rows.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)).groupBy(*wish)
     said = last.agg(F.max(F.struct(*PLACE)).alias("at"), F.max_by("kind", F.struct(*PLACE)).alias("kind"))
     held = said.join(F.broadcast(lives), ["run", "node"], "left").where(
         (F.col("kind") == Kind.SUBSCRIBED.value) & (F.col("begun").isNull() | (F.col("at") > F.col("begun")))
@@ -151,23 +160,32 @@ DELAYS = columns(
 
 
 def delays(told: Watched, trace: DataFrame) -> DataFrame:
+    return summed(measured(placed(trace.where(is_kind(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED)))))
+
+
+def measured(seen: DataFrame) -> DataFrame:
+    """Of each delivery how long it took and over how many links, from records that are ``placed``."""
     event = ("run", "source", "seq")
-    seen = placed(trace.where(_is(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED)))
-    begun = seen.where(_is(Kind.PUBLISHED)).groupBy(*event).agg(F.min(F.struct("time", "node")).alias("begun"))
+    begun = seen.where(is_kind(Kind.PUBLISHED)).groupBy(*event).agg(F.min(F.struct("time", "node")).alias("begun"))
     hop = F.struct(*PLACE, "peer")
-    ways = seen.where(_is(Kind.FORWARDED)).groupBy(*event).agg(F.array_sort(F.collect_list(hop)).alias("way"))
+    ways = seen.where(is_kind(Kind.FORWARDED)).groupBy(*event).agg(F.array_sort(F.collect_list(hop)).alias("way"))
     reached = begun.join(ways, list(event), "left").withColumn("reached", _reached())
-    deliveries = seen.where(_is(Kind.DELIVERED)).select(*event, "node", "time").join(reached, list(event))
-    measured = deliveries.select(
+    deliveries = seen.where(is_kind(Kind.DELIVERED)).select(*event, "node", "time").join(reached, list(event))
+    return deliveries.select(
         "run",
         F.try_element_at("reached", F.col("node")).alias("hops"),
         (F.col("time") - F.col("begun.time")).alias("delay"),
     )
+
+
+def summed(measured: DataFrame) -> DataFrame:
+    # In whole nanoseconds: the sum of floats would depend on the order in which they come.
+    mean_ns = F.sum(F.round(F.col("delay") * 1e9).cast("long")) / F.count(F.lit(1))
     return (
         measured.groupBy("run", "hops")
         .agg(
             F.count(F.lit(1)).alias("deliveries"),
-            F.avg("delay").alias("mean_s"),
+            (mean_ns / 1e9).alias("mean_s"),
             F.percentile("delay", F.lit(0.5)).alias("median_s"),
             F.percentile("delay", F.lit(0.99)).alias("p99_s"),
             F.max("delay").alias("longest_s"),
@@ -207,9 +225,9 @@ CHANGES = columns(
 
 
 def changes(told: Watched, trace: DataFrame) -> DataFrame:
-    steps = placed(trace.where(_is(Kind.CHANGE))).select("run", *PLACE, "time", "peer", "detail")
+    steps = placed(trace.where(is_kind(Kind.CHANGE))).select("run", *PLACE, "time", "peer", "detail")
     found = trace.sparkSession.createDataFrame(change_rows(steps.collect()), CHANGE_ROWS)
-    others = trace.where(_is(Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.FORWARDED)).select(
+    others = trace.where(is_kind(Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.FORWARDED)).select(
         "run", "time", "node", "kind"
     )
     meanwhile = (

@@ -216,7 +216,7 @@ def test_processes_lose_a_tenth_of_all_datagrams_and_every_event_arrives_once(pr
                 got = [(await anext(events)).payload for _ in sent]
                 assert sorted(got) == sorted(sent)
             assert first.lost + second.lost > 10
-            assert third.passed > 2  # answers of b1
+            assert third.passed > 0  # answers of b1
             assert (await processes.table("b3"))["recovery"]["recovered"] > 5
 
     asyncio.run(play())

@@ -118,6 +118,15 @@ class FakeTransport:
     def is_closing(self) -> bool:
         return bool(self.ended)
 
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.ended = "half closed"
+
+    def is_reading(self) -> bool:
+        return True
+
     def get_extra_info(self, name: str) -> object:
         return self.peer if name == "peername" else None
 
@@ -278,7 +287,7 @@ def test_a_client_that_the_door_closes_is_heard_no_more() -> None:
         stage.door.closing = True
         stage.broker.answers[io.Publish] = [DELIVER]
         client.data_received(b".")
-        assert (transport.writes, transport.ended) == ([b"!"], "closed")
+        assert (transport.writes, transport.ended) == ([b"!"], "half closed")  # the client closes the other half
         client.data_received(b".")
         assert len(stage.broker.seen) == 1
         client.connection_lost(None)

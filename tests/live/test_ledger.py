@@ -105,7 +105,7 @@ def test_sessions_on_their_way_and_what_was_put_aside_for_them(keeper: Keeper) -
     ledger, store = Ledger(keeper, {}, {}), MemoryStore()
     some = (Pattern.parse("t", "x > 1"), Pattern.parse("#"))
     asides = [KeepAside("zoe", 1, event(300), some), KeepAside("ann", 2, event(2), some[:1], "group")]
-    moves = [KeepMove("ann", "b2", 7, came=True), KeepMove("zoe", "b2", 8, came=False)]
+    moves = [KeepMove("ann", "b2", 7, came=True, seen={"b1.1": 4}), KeepMove("zoe", "b2", 8, came=False)]
     for each in (*asides, KeepAside("ann", 3, event(3), some), *moves, KeepMove("bob", "b2", 9, came=False)):
         ledger.note(each)
     store.commit(ledger.take())

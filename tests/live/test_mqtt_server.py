@@ -51,6 +51,26 @@ def test_garbage_ends_the_connection_and_is_counted(
     on_each_loop(run())
 
 
+def test_why_a_connection_ends_is_read_by_a_client_that_goes_on_sending(
+    plan: Callable[..., BrokerPlan], on_each_loop: Any
+) -> None:
+    """What comes after the end must not reset the connection, for then its reason would be lost."""
+
+    async def run() -> None:
+        async with broker_running(plan()) as broker:
+            reader, writer = await asyncio.open_connection(*broker.mqtt)
+            writer.write(CONNECT_5 + SUBSCRIBE_T + b"\xf0\x00")  # an AUTH that nobody has asked for
+            await reader.readexactly(1)
+            for _ in range(10):
+                writer.write(b"\xc0\x00")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+            assert (await reader.read()).find(b"\x8c") > 0  # bad authentication method
+            writer.close()
+
+    on_each_loop(run())
+
+
 def test_a_client_that_never_reads_stalls_nobody_and_is_cut(plan: Callable[..., BrokerPlan], on_each_loop: Any) -> None:
     bounds = Bounds(client_buffer_bytes_max=100_000, client_stall_s_max=0.3)
 

@@ -241,7 +241,6 @@ REFUSED_PACKETS = [
     (Publish("t", properties=((PropertyId.TOPIC_ALIAS, 17),)), Reason.TOPIC_ALIAS_INVALID),
     (Publish("t", properties=((PropertyId.SUBSCRIPTION_ID, 1),)), Reason.PROTOCOL_ERROR),
     (packets.Auth(0x19), Reason.BAD_AUTHENTICATION_METHOD),
-    (Connect("a"), Reason.PROTOCOL_ERROR),
     (Connack(), Reason.PROTOCOL_ERROR),
     (Suback(1, (0,)), Reason.PROTOCOL_ERROR),
     (Unsuback(1, (0,)), Reason.PROTOCOL_ERROR),
@@ -261,7 +260,18 @@ def test_packets_that_end_a_connection_of_5_0(packet: Packet, reason: Reason) ->
     assert room.commands[1:] == [io.Publish("c", [Event("before")]), io.Detach("c")]
 
 
-@pytest.mark.parametrize("packet", [Connect("a", V3_1_1), Connack(), Suback(1, (0,))])
+@BOTH
+def test_a_second_connect_ends_the_connection_without_a_word(version: int) -> None:
+    room = Room()
+    client = room.join("c", version)
+    assert client.say(Publish("before"), Connect("c", version), Publish("after")) == []
+    assert client.closed
+    assert room.door.counters.refused == {"PROTOCOL_ERROR": 1}
+    assert room.door.counters.malformed == 1
+    assert room.commands[1:] == [io.Publish("c", [Event("before")]), io.Detach("c")]
+
+
+@pytest.mark.parametrize("packet", [Connack(), Suback(1, (0,))])
 def test_packets_that_end_a_connection_of_3_1_1(packet: Packet) -> None:
     client = Room().join("c", V3_1_1)
     assert client.say(packet) == []

@@ -481,7 +481,7 @@ def effects_do_not_wait_for_their_causes(patch: Patch) -> None:
     patch.setattr(Stamps, "ready", lambda self, sender, stamp: True)
 
 
-@near(132)
+@near(118)
 @among("crashes")
 @plant
 def a_flooded_event_goes_on_among_the_three(patch: Patch) -> None:
@@ -882,7 +882,7 @@ def settle_a_copy_before_the_first_one(patch: Patch) -> None:
     patch.setattr(Transit, "_entrust", lambda self, event, sender, custody: None)
 
 
-@near(456)
+@near(1631)
 @among("stores")
 @plant
 def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:

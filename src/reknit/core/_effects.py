@@ -213,6 +213,8 @@ class KeepMove(msgspec.Struct, frozen=True, gc=False):
     peer: str
     move: int
     came: bool
+    seen: Mapping[str, int] = {}
+    """By source, the last event that its client may have had at its old broker, as far as none came by here."""
 
 
 class DropMove(msgspec.Struct, frozen=True, gc=False):

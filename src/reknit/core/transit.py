@@ -80,6 +80,7 @@ class Transit:
         self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
         self._releasing = False
         self._seq = 0
+        sessions.copies.last_of_own = lambda: self._seq
 
     # --- in
 

@@ -351,7 +351,7 @@ class Driver:
                 client.write(output.data)
                 counters.writes += 1
             if output.close:
-                client.close()
+                client.close(lingers=True)
         if self.door.news:
             self._tell_clients()
         if self._frames:

@@ -248,7 +248,7 @@ class DurableDriver(Driver):
                 self._give(client, parts)
         for conn in held.clients_closing:
             if (client := self.clients.get(conn)) is not None:
-                client.close()
+                client.close(lingers=True)
         for conn, parts in held.links.items():
             if (link := self.links.get(conn)) is not None:
                 self._give(link, parts)

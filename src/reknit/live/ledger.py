@@ -102,6 +102,7 @@ class _Move(msgspec.Struct, array_like=True, frozen=True):
     peer: str
     move: int
     came: bool
+    seen: dict[str, int] = {}
 
 
 _asides = msgspec.msgpack.Decoder(_Aside)
@@ -151,8 +152,8 @@ class Ledger:
                 changes[_aside_key(client, number)] = _encode(_Aside(encode_event(event), patterns, group))
             case DropAside(client, numbers):
                 changes.update(dict.fromkeys(_aside_key(client, number) for number in numbers))
-            case KeepMove(client, peer, move, came):
-                changes[MOVES, client.encode()] = _encode(_Move(peer, move, came))
+            case KeepMove(client, peer, move, came, seen):
+                changes[MOVES, client.encode()] = _encode(_Move(peer, move, came, dict(seen)))
             case DropMove(client):
                 changes[MOVES, client.encode()] = None
 
@@ -247,7 +248,7 @@ def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
         past.asides.append(_aside(key, value))
     elif shelf == MOVES:
         move = _moves.decode(value)
-        past.moves.append(KeepMove(key.decode(), move.peer, move.move, move.came))
+        past.moves.append(KeepMove(key.decode(), move.peer, move.move, move.came, move.seen))
     elif shelf == SEEN:
         past.seen[key.decode()] = int.from_bytes(value, "big")
     elif (shelf, key) == (ABOUT, _INCARNATION):

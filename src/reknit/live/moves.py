@@ -52,7 +52,7 @@ class Moves:
             case Thaw(client):
                 self._thaw(client, now)
             case Redirect(client, _, door):
-                self._redirect(client, door, now)
+                self._door.redirect(client, door, now)
             case Reserve(client):
                 self._door.moves.reserve(client)
             case Import(client, state):
@@ -68,11 +68,6 @@ class Moves:
         if (thawed := self._door.moves.thaw(client, now)) is not None:
             self._thawed.append(thawed)
             self.pending = True
-
-    def _redirect(self, client: str, where: str, now: float) -> None:
-        conn = self._door.redirect(client, where, now)
-        if conn is not None and (protocol := self._clients.get(conn)) is not None:
-            protocol.lingers = True
 
     def give(self, broker: Broker, perform: Callable[[Iterable[Effect], float], None], now: float) -> None:
         """Give the core what is there for it, one after the other, and perform what it answers."""

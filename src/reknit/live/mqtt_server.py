@@ -40,8 +40,6 @@ class ClientProtocol(asyncio.Protocol):
         """Whom its certificate names."""
         self._driver = driver
         self._open = False
-        self.lingers = False
-        """Whether it is to be closed only once the client has read all: unread bytes of its own would cut it short."""
         self._stall: asyncio.TimerHandle | None = None
         self._upstream: asyncio.Transport | None = None  # to the broker that serves it, if that is another one
 
@@ -103,12 +101,15 @@ class ClientProtocol(asyncio.Protocol):
             self._stall.cancel()
             self._stall = None
 
-    def close(self) -> None:
-        """Close after what was written has left, and hear nothing more from this client."""
+    def close(self, *, lingers: bool = False) -> None:
+        """Close after what was written has left, and hear nothing more from this client.
+
+        ``lingers``: only once the client has closed its side, or had the time for it.
+        """
         self._open = False
-        if self.lingers and self.transport.can_write_eof() and not self.transport.is_closing():
-            # What the client still sends is read and dropped. A socket that is closed with bytes unread resets the
-            # connection, and with it what the client has not read yet: where to go, among other things.
+        if lingers and self.transport.can_write_eof() and not self.transport.is_closing():
+            # What the client still sends is read and dropped. Bytes that come to a closed socket, or lie unread in
+            # it, reset the connection, and with it what the client has not read yet: why it ends, or where to go.
             self.hear(True)
             self.transport.write_eof()
         else:

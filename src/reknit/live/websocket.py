@@ -91,7 +91,7 @@ class WebSocketProtocol(ClientProtocol):
         if self._ws.state is ConnectionState.OPEN:
             self._raw(self._ws.send(BytesMessage(data=data)))
 
-    def close(self) -> None:
+    def close(self, *, lingers: bool = False) -> None:
         if self._open and self._ws.state is ConnectionState.OPEN and not self.transport.is_closing():
             self._send(CloseConnection(code=1000))
-        super().close()
+        super().close(lingers=lingers)

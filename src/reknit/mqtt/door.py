@@ -364,6 +364,8 @@ class Door:
             self._unsubscribe(connection, session, packet, commands)
         elif isinstance(packet, packets.Disconnect):
             self._lives.disconnect(connection, session, packet, commands, now)
+        elif isinstance(packet, packets.Connect):
+            self._lives.connect_again(connection, commands, now)
         elif isinstance(packet, packets.Auth):
             raise ProtocolError(Reason.BAD_AUTHENTICATION_METHOD, "enhanced authentication is not available")
         else:

@@ -305,12 +305,24 @@ class Lives:
         self, connection: Connection, reason: Reason, why: str, commands: list[io.Command], now: float
     ) -> None:
         """End a client's connection, with the reason if it understands one."""
-        self.counters.refused[reason.name] += 1
-        connection.farewell = reason.name
         if connection.version == V5_0 and not self._outbox.send(
             connection, packets.Disconnect(reason, reason_string(why))
         ):
             self._outbox.send(connection, packets.Disconnect(reason))
+        self._cut(connection, reason, commands, now)
+
+    def connect_again(self, connection: Connection, commands: list[io.Command], now: float) -> None:
+        """A second CONNECT ends the connection, and nothing is said.
+
+        Its client waits for a CONNACK, beside whoever reads its messages: two may read what would come now, each a
+        part of it. The standard leaves it open what a server answers to a CONNECT that is wrong.
+        """
+        self.counters.malformed += 1
+        self._cut(connection, Reason.PROTOCOL_ERROR, commands, now)
+
+    def _cut(self, connection: Connection, reason: Reason, commands: list[io.Command], now: float) -> None:
+        self.counters.refused[reason.name] += 1
+        connection.farewell = reason.name
         self._outbox.close(connection)
         self.hang_up(connection, commands, now)
 

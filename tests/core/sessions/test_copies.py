@@ -34,3 +34,12 @@ def test_what_the_broker_sees_meanwhile_need_not_be_brought_further() -> None:
     assert copies.seen() == {"y.1": 6}
     copies.forget("ann")
     assert not copies
+
+
+def test_what_was_published_here_it_takes_along_too() -> None:
+    copies = Copies({"b2.1": 5}, "b1.1")
+    assert copies.brings("ann") == {}
+    copies.last_of_own = lambda: 9
+    copies.expect("ann", {"b2.1": 7})
+    assert copies.brings("ann") == {"b2.1": 7, "b1.1": 9}
+    assert copies.of("ann") == {"b2.1": 7}

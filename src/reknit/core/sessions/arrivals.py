@@ -148,7 +148,7 @@ class Arrivals:
         for name, pattern in arrival.shares:  # before *Taken*, so that the old one knows whom to send what it holds
             self.shares.add(client, name, pattern, present=False)
         self.shares.hold(client)  # if it is taken back, what is for a group is for others
-        self.shares.asides.begin(client, arrival.peer, arrival.move, came=True)
+        self.shares.asides.begin(client, arrival.peer, arrival.move, came=True, seen=self.copies.of(client))
         self.send(arrival.peer, Taken(client, arrival.move))
 
     def on_told(self, peer: str, told: Told) -> bool:

@@ -11,7 +11,7 @@ Owns: these numbers. Must not know: why a session has moved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from reknit.model.event import Event
 
@@ -24,6 +24,7 @@ class Copies:
         self._own = own
         self._seen = seen
         self._of: dict[str, dict[str, int]] = {}  # by client
+        self.last_of_own: Callable[[], int] = int  # the number of the last event that was published here
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -40,6 +41,11 @@ class Copies:
     def of(self, client: str) -> dict[str, int]:
         """What this client may have had beyond that."""
         return {source: last for source, last in self._of.get(client, {}).items() if last > self._seen.get(source, 0)}
+
+    def brings(self, client: str) -> dict[str, int]:
+        """What it takes along: what was published here it has had here, and the next life here may send it again."""
+        last = self.last_of_own()
+        return self.of(client) | ({self._own: last} if last else {})
 
     def expect(self, client: str, *before: Mapping[str, int]) -> None:
         """A session comes, from another broker or from a life before, whose client may have had these."""

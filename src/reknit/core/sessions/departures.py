@@ -261,7 +261,7 @@ class Departures:
         assert drain is not None
         self._count += 1
         self._moves[client] = _Move(self._count, self.turn.now + self.options.move_s_max)
-        seen = self.copies.of(client)
+        seen = self.copies.brings(client)
         parts = list(chunks(self.routing.table.of(client_hop(client)))) or [[]]
         shares = list(chunks(self.shares.of(client)))
         parts += [[]] * (len(shares) - len(parts))

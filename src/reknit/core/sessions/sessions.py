@@ -220,10 +220,11 @@ class Sessions:
 
     def recall(self, each: Recall) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
+        elsewhere = {move.client: move.seen for move in each.moves if move.came}
         for client, patterns in each.clients.items():
             self.homes.recalled(client)
             self.attach(Attach(client))
-            self.copies.expect(client, each.seen)
+            self.copies.expect(client, each.seen, elsewhere.get(client, {}))
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
             for name, pattern in each.shares.get(client, ()):

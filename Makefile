@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-WORKERS ?= 2
+WORKERS ?= 3
 
 # A broker is a process, and tests start hundreds: none of them is to compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +69,25 @@ def test_why_a_connection_ends_is_read_by_a_client_that_goes_on_sending(
                 await asyncio.sleep(0.01)
             assert (await reader.read()).find(b"\x8c") > 0  # bad authentication method
             writer.close()
+
+    on_each_loop(run())
+
+
+def test_a_client_that_has_reset_its_connection_is_let_go(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
+    """Before anybody has heard of it: there is nobody left to tell why it ends."""
+
+    async def run() -> None:
+        async with broker_running(plan()) as broker:
+            client = socket.create_connection(broker.mqtt)
+            client.sendall(CONNECT_5)
+            await until(lambda: len(broker.driver.clients) == 1)
+            (protocol,) = broker.driver.clients.values()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+            protocol.close(lingers=True)
+            await until(lambda: not broker.driver.clients)
 
     on_each_loop(run())
 

@@ -111,7 +111,10 @@ class ClientProtocol(asyncio.Protocol):
             # What the client still sends is read and dropped. Bytes that come to a closed socket, or lie unread in
             # it, reset the connection, and with it what the client has not read yet: why it ends, or where to go.
             self.hear(True)
-            self.transport.write_eof()
+            try:
+                self.transport.write_eof()
+            except OSError:  # the client has reset it, and we have not heard of that yet
+                self.transport.abort()
         else:
             self.transport.close()
         self._driver.loop.call_later(CLOSE_S_MAX, self.transport.abort)

@@ -27,7 +27,7 @@ __all__ = ["sweep"]
 
 AHEAD = 2
 """Jobs for each that runs, so that no worker waits for us."""
-JOB_S = 1.0
+JOB_S = 4.0
 """About as long as a job may take before somebody hears of it."""
 JOB_CALLS_MAX = 32
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reknit.pipeline.report import Report
     from reknit.pipeline.run import Order
 
-__all__ = ["list_flows", "register", "run", "show", "stream", "with_spark"]
+__all__ = ["list_flows", "progress", "register", "run", "show", "stream", "with_spark"]
 
 OUT = "out/pipeline"
 
@@ -218,7 +218,7 @@ def _run(order: Order, place: object) -> Report:
     from reknit.pipeline.session import Place, session
 
     assert isinstance(place, Place)
-    with _progress() as tell:
+    with progress() as tell:
         tell("starting Spark")
         try:
             with session(place) as spark:
@@ -230,7 +230,7 @@ def _run(order: Order, place: object) -> Report:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def progress() -> Iterator[Callable[[str], None]]:
     """What is being done, on the terminal, if there is one."""
     from rich.console import Console
 

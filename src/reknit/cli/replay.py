@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reknit.cli._problem import BadInput, Failed
+from reknit.cli.pipeline import progress
 
 if TYPE_CHECKING:
     from reknit.client.replay import Pace
@@ -56,7 +56,7 @@ def replay(
     from reknit.trace.wishes import read_wishes
 
     wishes = islice(read_wishes(stream), changes or None)
-    with _progress() as tell:
+    with progress() as tell:
         if sim:
             said = _simulate(stream, wishes, speed, shape, seed, tell)
         else:
@@ -64,18 +64,6 @@ def replay(
     _print(said, as_json)
     if said.get("problems"):
         raise Failed(f"replay: {said['problems'][0]}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda what: None
-        return
-    with console.status("") as status:
-        yield status.update
 
 
 def _print(said: dict[str, Any], as_json: bool) -> None:

@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    a broker killed, links swapped, one added, one drained; then a plan from a trace: the verdicts"
+	@echo "make demo    a broker killed, links swapped, one added, one drained; events lost; a plan from a trace: the verdicts"
 	@echo "make test    the tests, with lint and types"
 	@echo "make test-all  the same, and the tests that take long"
 	@echo "make lint    ruff, mypy, import rules"
@@ -31,6 +31,8 @@ $(READY): requirements/lock.txt pyproject.toml
 
 demo: $(READY)
 	@$(BIN)/reknit demo
+	@echo
+	@$(BIN)/reknit demo --loss
 	@echo
 	@$(BIN)/reknit demo --loop
 

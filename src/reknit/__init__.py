@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reknit.client import ClientError, Event, Refused, connect
+    from reknit.live.peers.member import peer
 
-__all__ = ["ClientError", "Event", "Refused", "__version__", "connect"]
+__all__ = ["ClientError", "Event", "Refused", "__version__", "connect", "peer"]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """What comes with the client, which is imported when it is asked for."""
+    """What comes with the client, or with peers, which are imported when they are asked for."""
+    if name == "peer":
+        from reknit.live.peers.member import peer
+
+        return peer
     if name in __all__:
         from reknit import client
 

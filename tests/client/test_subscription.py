@@ -28,8 +28,8 @@ def message(topic: str, payload: bytes = b"", n: str = "", ids: tuple[int, ...] 
     return made
 
 
-def joined(groups: Groups, *topics: str, where: str = "") -> Subscription:
-    made = Subscription(NOBODY, topics, where, 0)
+def joined(groups: Groups, *topics: str, where: str = "", order_s: float = 0.0) -> Subscription:
+    made = Subscription(NOBODY, topics, where, 0, order_s=order_s)
     for topic in topics:
         groups.group(topic).members.append(made)
     return made
@@ -74,6 +74,13 @@ def test_equal_selectors_are_one() -> None:
     joined(groups, "t", where="n > 5")
     joined(groups, "t", where="n > 5")
     assert (groups.group("t").where, groups.group("t").mixed) == ("n > 5", False)
+
+
+def test_of_one_filter_events_wait_as_long_as_any_lets_them() -> None:
+    groups = Groups(False)
+    joined(groups, "t", where="n > 5", order_s=1.5)
+    joined(groups, "t", order_s=2.0)
+    assert groups.group("t").properties == (("user-property", ("order", "2")),)
 
 
 @pytest.mark.parametrize(("reads_json", "payloads"), [(True, [b'{"n": 7}']), (False, [])])

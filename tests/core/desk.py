@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from reknit.core.broker import Broker, BrokerOptions
+from reknit.core.broker import BrokerOptions
+from reknit.core.brokers import make_broker
 from reknit.core.io import (
     Accepted,
     Attach,
@@ -45,7 +46,10 @@ def event(topic: str, seq: int = 0, source: str = "", **attributes: Any) -> Even
 
 
 class Desk:
-    """``neighbours`` are expected from the start, and dial. Far ends are made by ``far_end``."""
+    """``neighbours`` are expected from the start, and dial. Far ends are made by ``far_end``.
+
+    ``notes``, ``leaves``: of the life before.
+    """
 
     def __init__(
         self,
@@ -54,12 +58,16 @@ class Desk:
         dials: dict[str, str] | None = None,
         seed: int = 1,
         new: bool = False,
+        notes: str = "",
+        leaves: bool = False,
         **options: Any,
     ) -> None:
         self.now = 0.0
         self.options = msgspec.convert({"observe": True, "founded": True, **options}, BrokerOptions)
         known = dict.fromkeys(neighbours, "") | (dials or {})
-        self.broker = Broker(name, 1, self.options, random.Random(seed), known, f"{name}:1", new=new)
+        self.broker = make_broker(
+            name, 1, self.options, random.Random(seed), known, f"{name}:1", None, notes, leaves, new
+        )
         self.effects: list[Effect] = []
         self.give(Due())
 
@@ -139,6 +147,7 @@ class FarEnd:
     def hello(self, **fields: Any) -> Hello:
         wave: Wave | None = None
         hello = Hello(VERSION, self.desk.options.routing, self.name, "", 1, self.session, self.got, True, wave)
+        fields.setdefault("loose", self.desk.options.links.is_loose(fields.get("name", self.name)))
         return Hello(**{name: fields.get(name, getattr(hello, name)) for name in Hello.__struct_fields__})
 
     def greet(self, **fields: Any) -> Hello | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from reknit.core.broker import Broker, BrokerOptions
 from reknit.core.io import Deliver, Drop, Keep, Recall
 from reknit.model.event import Event
@@ -207,9 +209,10 @@ def test_what_waits_for_the_gate_has_not_been_seen() -> None:
     assert desk.broker.seen == {}
 
 
-def test_a_copy_is_not_settled_before_the_first_one_is() -> None:
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_copy_is_not_settled_before_the_first_one_is(durable: bool) -> None:
     """Whoever sends it again has lost its memory, and would forget it for good."""
-    desk = Desk("m", "n", durable=True)
+    desk = Desk("m", "n", durable=durable)
     first, second = desk.far_end("m", 1), desk.far_end("n", 2)
     for far in (first, second):
         far.greet()

@@ -16,10 +16,12 @@ from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.recovery.options import RecoveryOptions
+from reknit.core.ring.options import RingOptions
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.shares.options import ShareOptions
 from reknit.live import config
 from reknit.live.admin import PATHS
+from reknit.live.communities import CommunitiesSection
 from reknit.live.config import BrokerFile, NetworkFile, Settings, network_edges, read_network_file
 from reknit.live.guard import AccessSection
 from reknit.live.log import LogSection
@@ -41,12 +43,14 @@ SECTIONS: dict[str, Any] = {
     "[options.repair]": RepairOptions,
     "[options.book]": BookOptions,
     "[options.recovery]": RecoveryOptions,
+    "[options.ring]": RingOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
     "[tls]": TlsSection,
     "[trace]": config.TraceSection,
     "[store]": config.StoreSection,
     "[bounds]": config.Bounds,
+    "[communities]": CommunitiesSection,
     "[log]": LogSection,
 }
 
@@ -60,7 +64,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    layers = ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book", "recovery")
+    layers = ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book", "recovery", "ring")
     tables = layers if section == "[options]" else ()
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known

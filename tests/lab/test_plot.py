@@ -32,3 +32,14 @@ def test_axes_are_labelled_with_plain_numbers(tmp_path: Path) -> None:
 
 def test_shades_differ() -> None:
     assert len({tuple(shade) for shade in plot.shades(5)}) == 5
+
+
+def test_remarks_stand_below_the_panels_and_take_nothing_from_them() -> None:
+    figure = plot.new_figure(4, 3, "title")
+    axes = figure.subplots()
+    plot.remark(figure, ["holds here: one", "does not hold here: another"])
+    figure.canvas.draw()
+    below = [text for text in figure.texts if "here:" in text.get_text()]
+    assert [text.get_text() for text in below] == ["holds here: one", "does not hold here: another"]
+    assert figure.get_figheight() > 3
+    assert all(0 < text.get_position()[1] < axes.get_position().y0 for text in below)

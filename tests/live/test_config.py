@@ -87,7 +87,7 @@ three = two + '[[broker]]\nname = "z"\n'
     [
         (
             "colour = 1",
-            "top level: unknown key 'colour'; allowed: access, bounds, broker, link, .*, standby, store, tls, trace",
+            "top level: unknown key 'colour'; allowed: access, bounds, broker, communities, link, .*, tls, trace",
         ),
         ("[network]\nbrokrs = 2", "network: unknown key 'brokrs'; allowed: brokers, host, mqtt_base_port, seed, shape"),
         ('[network]\nshape = "ring"', "network.shape: .*'ring'; allowed: line, random, star"),

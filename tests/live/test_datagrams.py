@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 import reknit
@@ -53,6 +54,49 @@ def watch(broker: RunningBroker, topic: str) -> list[bytes]:
 
 def wants(broker: RunningBroker, topic: str) -> bool:
     return any(each["topic"] == topic for each in broker.driver.broker.table()["entries"])
+
+
+def _mixed(**kinds: str) -> BrokerOptions:
+    return msgspec.structs.replace(LOOSE, links=msgspec.convert({"retransmit_s": 0.1, "kinds": kinds}, LinkOptions))
+
+
+def test_each_link_is_of_its_own_kind(plan: Callable[..., BrokerPlan], until: Any) -> None:
+    """b1 - b2 is a stream, b2 - b3 is made of datagrams; what is lost there comes back past both."""
+
+    async def play() -> None:
+        async with (
+            broker_running(plan("b1", options=_mixed())) as b1,
+            broker_running(plan("b2", {"b1": str(b1.listen)}, options=_mixed(b3="datagram"))) as b2,
+            fault_proxy(b2.listen, Harm(), "seed") as proxy,
+            broker_running(plan("b3", {"b2": str(proxy.address)}, options=_mixed(b2="datagram"))) as b3,
+        ):
+            await until(lambda: up(b2, "b1") and up(b2, "b3"))
+            got = watch(b3, "a")
+            await until(lambda: wants(b1, "a"))
+            for number in range(60):
+                proxy.harm = Harm(loss=0.3)
+                b1.driver.turn(Publish("pam", [Event("a", str(number).encode())]))
+                await asyncio.sleep(0.005)
+            proxy.harm = Harm()
+            await until(lambda: len(got) == 60)
+            assert sorted(map(int, got)) == list(range(60))
+            assert figures(b3)["recovered"] > 0
+            assert proxy.lost > 0
+
+    asyncio.run(play())
+
+
+def test_ends_that_see_a_link_otherwise_are_told(plan: Callable[..., BrokerPlan], until: Any) -> None:
+    async def play() -> None:
+        async with broker_running(plan("b1", options=_mixed(b9="datagram"))) as b1:
+            neighbours = {"b1": str(b1.listen)}
+            async with broker_running(plan("b2", neighbours, options=_mixed(b1="datagram"))) as b2:
+                said: list[str] = []
+                b2.driver.journal.say = lambda line, *_: said.append(str(line))  # type: ignore[method-assign]
+                await until(lambda: any("takes the link for datagrams, not for a stream" in line for line in said))
+                assert not up(b2, "b1")
+
+    asyncio.run(play())
 
 
 def test_events_that_a_link_of_datagrams_loses_come_back(

@@ -13,6 +13,7 @@ import pytest
 from reknit.core import io
 from reknit.core.homes.homes import Homes
 from reknit.core.homes.options import HomeOptions
+from reknit.core.options import BrokerOptions
 from reknit.core.turn import Turn
 from reknit.live.config import Bounds
 from reknit.live.driver import Driver
@@ -37,6 +38,7 @@ class FakeBroker:
     seen: list[io.Input] = field(default_factory=list)
     at: float | None = None
     fails_on: type | None = None
+    options: BrokerOptions = field(default_factory=BrokerOptions)
     homes: Homes = field(default_factory=lambda: Homes(Turn("b", False), None, {}, "", HomeOptions()))  # type: ignore[arg-type]
 
     def handle(self, each: io.Input, now: float) -> list[io.Effect]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.core.io import Drop, DropAside, DropLine, DropMove, Keep, KeepAside, KeepChange, KeepLine, KeepMove
+from reknit.core.io import (
+    Drop,
+    DropAside,
+    DropHad,
+    DropLine,
+    DropMove,
+    Keep,
+    KeepAside,
+    KeepChange,
+    KeepHad,
+    KeepLine,
+    KeepMove,
+)
 from reknit.live import ledger as ledger_module
 from reknit.live.ledger import Ledger, incarnation_entry, read_past
 from reknit.model.event import Event
@@ -105,18 +117,22 @@ def test_sessions_on_their_way_and_what_was_put_aside_for_them(keeper: Keeper) -
     ledger, store = Ledger(keeper, {}, {}), MemoryStore()
     some = (Pattern.parse("t", "x > 1"), Pattern.parse("#"))
     asides = [KeepAside("zoe", 1, event(300), some), KeepAside("ann", 2, event(2), some[:1], "group")]
-    moves = [KeepMove("ann", "b2", 7, came=True, seen={"b1.1": 4}), KeepMove("zoe", "b2", 8, came=False)]
-    for each in (*asides, KeepAside("ann", 3, event(3), some), *moves, KeepMove("bob", "b2", 9, came=False)):
+    moves = [KeepMove("ann", "b2", 7, came=True), KeepMove("zoe", "b2", 8, came=False)]
+    had = [KeepHad("ann", {"b1.1": 4}), KeepHad("bob", {"b1.1": 3})]
+    for each in (*asides, KeepAside("ann", 3, event(3), some), *moves, KeepMove("bob", "b2", 9, came=False), *had):
         ledger.note(each)
     store.commit(ledger.take())
     ledger.note(DropAside("ann", (3,)))
     ledger.note(DropMove("bob"))
+    ledger.note(DropHad("bob"))
     store.commit(ledger.take())
     recall = read_past(store.load(), keeper, "file").recall([])
-    assert (recall.asides, recall.moves) == (asides, moves)
+    assert (recall.asides, recall.moves, recall.had) == (asides, moves, {"ann": {"b1.1": 4}})
 
 
-@pytest.mark.parametrize("shelf", ["outbox", "aside", "moves", "book", "changes", "message", "session", "unheard of"])
+@pytest.mark.parametrize(
+    "shelf", ["outbox", "aside", "moves", "had", "book", "changes", "message", "session", "unheard of"]
+)
 def test_what_nobody_here_has_written_is_one_line(keeper: Keeper, shelf: str) -> None:
     with pytest.raises(StoreError, match=r"file: not to be understood: .* another reknit") as caught:
         read_past([(shelf, b"k\0" + bytes(8), b"\xc1\xc1")], keeper, "file")

@@ -10,7 +10,10 @@ import httpx
 
 import reknit
 from reknit.core.io import Drain
+from reknit.core.options import BrokerOptions
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
+from reknit.model.pattern import Pattern
 from reknit.mqtt.encode import encode
 from reknit.mqtt.packets import V5_0, Connect, Disconnect, Publish, Request, Subscribe, Will
 from reknit.mqtt.parser import Parser
@@ -137,5 +140,30 @@ def test_the_operators_door_tells_how_far_it_is(plan: Callable[..., BrokerPlan],
                 assert begun.status_code == 202
                 await until(b2.driver.moves.ended.is_set)
                 assert (await http.get("/drain")).json()["state"] == "gone"
+
+    on_each_loop(play())
+
+
+def test_a_session_that_moves_takes_its_wish_for_order_along(
+    plan: Callable[..., BrokerPlan], on_each_loop: Run, until: Any
+) -> None:
+    recovering = BrokerOptions(recovery=RecoveryOptions(algorithm="auto"))
+
+    def wishes(broker: RunningBroker) -> dict[tuple[str, Pattern], float]:
+        assert broker.driver.broker.recovery is not None
+        return broker.driver.broker.recovery.order.wishes
+
+    async def play() -> None:
+        async with (
+            broker_running(plan("b1", options=recovering)) as b1,
+            broker_running(plan("b2", options=recovering)) as b2,
+            reknit.connect(*b2.mqtt, client_id="ann") as ann,
+            ann.subscribe("a", where="x > 1", order_s=2.5),
+            ann.subscribe("b"),
+        ):
+            await _linked(b1, b2, until)
+            assert wishes(b2) == {("ann", Pattern.parse("a", "x > 1")): 2.5}
+            assert (await b2.driver.operations.operate(Drain)).error == ""
+            await until(lambda: wishes(b1) == {("ann", Pattern.parse("a", "x > 1")): 2.5})
 
     on_each_loop(play())

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from reknit.core.overlay.shapes import names, shape_edges
 from reknit.live.address import Address
-from reknit.live.config import BrokerSection, NetworkFile, NetworkSection, Settings, StoreSection, parse_settings
+from reknit.live.config import (
+    BrokerSection,
+    NetworkFile,
+    NetworkSection,
+    Settings,
+    StoreSection,
+    convert_network,
+    parse_settings,
+)
 from reknit.live.errors import PortTaken
 from reknit.live.log import LogSection
 from reknit.live.plan import PlannedBroker, broker_command, dialler, neighbours_of, plan_network, settings_of
@@ -84,3 +92,12 @@ def test_each_broker_of_a_network_has_a_store_of_its_own(tmp_path: Path) -> None
     assert [settings_of(name, plan).store.path for name in "xy"] == [f"{tmp_path}/x.store", f"{tmp_path}/y.store"]
     bare = plan_network(NetworkFile(broker=file.broker), random.Random(3))
     assert settings_of("x", bare).store.path == ""
+
+
+def test_each_end_of_a_link_is_told_its_kind() -> None:
+    brokers = [{"name": name} for name in ("b1", "b2", "b3")]
+    links = [{"a": "b1", "b": "b2", "kind": "datagram"}, {"a": "b2", "b": "b3"}]
+    file = convert_network({"broker": brokers, "link": links, "options": {"links": {"retransmit_s": 0.1}}})
+    plan = plan_network(file, random.Random(1))
+    kinds = {each.name: settings_of(each.name, plan).options.links.kinds for each in plan.brokers}
+    assert kinds == {"b1": {"b2": "datagram"}, "b2": {"b1": "datagram"}, "b3": {}}

@@ -49,6 +49,48 @@ def test_a_request_is_read_with_its_options() -> None:
     assert read == Subscription("a/+", Pattern.parse("a/+", "n > 1"), 2, True, 9)
 
 
+def _ordered(*seconds: str) -> Properties:
+    return tuple((PropertyId.USER_PROPERTY, ("order", each)) for each in seconds)
+
+
+def test_of_several_wishes_for_order_the_longest_counts() -> None:
+    """``a/#`` twice is one pattern for the core only if the filters are written alike; here two selectors are."""
+    options, held, a = DoorOptions(), Subscriptions(), Pattern.parse("a")
+
+    def subscribe(name: str, *seconds: str) -> list[tuple[Pattern, float]]:
+        return held.subscribe(Subscribe(1, (Request(name),), _ordered(*seconds)), options).order
+
+    assert subscribe("a") == []
+    assert subscribe("a", "2.5") == [(a, 2.5)]
+    assert subscribe("a", "2.5") == []
+    assert held.ordered() == [(a, 2.5)]
+    assert subscribe("a", "1") == [(a, 1.0)]
+    assert subscribe("a") == [(a, 0.0)]
+    assert subscribe("a", "3") == [(a, 3.0)]
+    assert held.unsubscribe(Unsubscribe(1, ("a",))).order == []
+    assert held.ordered() == []
+
+
+def test_sessions_that_come_bring_their_order_along() -> None:
+    held, a = Subscriptions(), Pattern.parse("a")
+    held.restore([Subscription("a", a, order_s=2.0), Subscription("b", Pattern.parse("b"))])
+    assert held.ordered() == [(a, 2.0)]
+
+
+def test_a_wait_that_is_no_time_is_refused() -> None:
+    for seconds in (("soon",), ("-1",), ("nan",), ("inf",), ("1", "2")):
+        refusal = read_request(Request("a"), _ordered(*seconds), DoorOptions())
+        assert isinstance(refusal, Refusal)
+        assert (refusal.reason, "order says once" in refusal.why) == (Reason.IMPLEMENTATION_ERROR, True)
+
+
+def test_what_is_shared_or_local_has_no_order() -> None:
+    for name in ("$share/g/a", "$SYS/#"):
+        read = read_request(Request(name), _ordered("2"), DoorOptions())
+        assert isinstance(read, Subscription)
+        assert read.order_s == 0.0
+
+
 def test_bounds_of_a_filter() -> None:
     options = DoorOptions(topic_bytes_max=8, topic_levels_max=3)
     assert isinstance(read_request(Request("a/b/c"), (), options), Subscription)
@@ -57,3 +99,15 @@ def test_bounds_of_a_filter() -> None:
         assert isinstance(refusal, Refusal)
         assert refusal.reason is Reason.FILTER_INVALID
         assert "at most" in refusal.why
+
+
+def test_where_there_are_no_wildcards_a_filter_with_one_is_refused_with_the_reason() -> None:
+    options = DoorOptions(wildcards=False)
+    for topic_filter in ("a/#", "+", "$share/g/a/+"):
+        refusal = read_request(Request(topic_filter, 0), (), options)
+        assert isinstance(refusal, Refusal)
+        assert (refusal.reason, refusal.why) == (
+            Reason.WILDCARDS_NOT_SUPPORTED,
+            "this broker takes exact topics, not filters with + or #",
+        )
+    assert not isinstance(read_request(Request("a/b", 0), (), options), Refusal)

@@ -5,7 +5,7 @@ Each entry breaks the protocol in one place, as a tired programmer might. None i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -15,17 +15,20 @@ from reknit.core import turn
 from reknit.core.broker import Broker
 from reknit.core.homes.homes import Homes
 from reknit.core.io import Import
-from reknit.core.links import link as link_module
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Links
+from reknit.core.links.loose import LooseLink
 from reknit.core.overlay.causal import Stamps
-from reknit.core.overlay.events import Arrived
+from reknit.core.overlay.events import Arrived, Tell
+from reknit.core.overlay.leaves import Leaves
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import SwapLinks
+from reknit.core.overlay.swaplocks import SwapLocks
+from reknit.core.overlay.swapreturns import SwapReturns
 from reknit.core.overlay.swapstate import Swapping, SwapState
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
@@ -33,6 +36,7 @@ from reknit.core.overlay.wave import Answer, Search
 from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.history import History
 from reknit.core.recovery.lost import LostBuffer
+from reknit.core.recovery.order import Order
 from reknit.core.recovery.recovery import Recovery
 from reknit.core.recovery.silence import Silence
 from reknit.core.recovery.streams import Streams
@@ -43,12 +47,14 @@ from reknit.core.routing.global_table import GlobalTable
 from reknit.core.routing.subscription_forwarding import SubscriptionForwarding
 from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
+from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.shares.asides import Asides
-from reknit.core.shares.lines import Group
+from reknit.core.shares.lines import Group, GroupLines
 from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
+from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
@@ -363,7 +369,7 @@ def never_acknowledge_what_is_settled(patch: Patch) -> None:
 # --- the overlay
 
 
-@near(2)  # the first in which nobody else sees it
+@near(76)  # where nobody else sees it
 @only("tree")
 @plant
 def join_without_a_search(patch: Patch) -> None:
@@ -380,7 +386,7 @@ def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
 
 
-@near(174)  # where nobody else sees it
+@near(407)  # where nobody else sees it
 @only("tree")
 @plant
 def let_two_searches_pass(patch: Patch) -> None:
@@ -546,7 +552,7 @@ def nobody_minds_a_crash_during_a_swap(patch: Patch) -> None:
 @near(17)
 @plant
 def a_step_does_not_last(patch: Patch) -> None:
-    patch.setattr(link_module, "LASTING", (Events, Steered))
+    patch.setattr(Link, "lasting", (Events, Steered))
 
 
 @near(1140)
@@ -760,6 +766,47 @@ def ask_nobody_for_a_link_after_a_swap_was_ended_without_us(patch: Patch) -> Non
     patch.setattr(SwapDeaths, "to_be_asked", lambda self, peer: {})
 
 
+@only("tables")
+@near(95836)
+@among("crashes")
+@plant
+def seat_no_goal_that_comes_to_a_life_without_it(patch: Patch) -> None:
+    patch.setattr(SwapState, "adopted", lambda self, peer: None)
+
+
+@only("tables")
+@near(205471)
+@among("crashes")
+@plant
+def tell_all_in_the_midst_of_a_swap_and_believe_in_it_still(patch: Patch) -> None:
+    patch.setattr(SwapLocks, "_tell_anew", lambda self, peer: iter((Tell(peer),)))
+
+
+@only("liveness")
+@near(96333)
+@among("crashes")
+@plant
+def wait_for_ever_to_say_that_a_life_before_has_left(patch: Patch) -> None:
+    patch.setattr(Leaves, "unheard", lambda self: [])
+
+
+@only("tables")
+@near(71618)
+@among("crashes")
+@plant
+def go_by_what_the_mover_wanted_when_the_swap_began(patch: Patch) -> None:
+    original = SwapLinks._on_open
+    patch.setattr(SwapLinks, "_on_open", lambda self, swap, peer, told: original(self, swap, peer, False))
+
+
+@only("whole")
+@near(90093)
+@among("crashes")
+@plant
+def forget_the_goal_of_a_swap_that_was_undone(patch: Patch) -> None:
+    patch.setattr(SwapDeaths, "in_doubt", lambda self: {})
+
+
 # --- what is lost for good
 
 
@@ -875,6 +922,34 @@ def forget_what_has_come_to_a_life_before(patch: Patch) -> None:
     patch.setattr(Arrivals, "recall", lambda self, moves: None)
 
 
+@near(795)
+@among("stores")
+@plant
+def do_not_ask_what_a_session_has_had(patch: Patch) -> None:
+    patch.setattr(Copies, "expect", lambda self, client, *before: None)
+
+
+@near(1083)
+@among("groups")
+@only("shares")
+@plant
+def wait_for_the_word_of_a_broker_that_has_lost_its_memory(patch: Patch) -> None:
+    def claim_from(self: Sessions, peer: str) -> None:
+        self._returned.pop(peer, None)
+        for client in self.arrivals.here_from(peer):
+            self.homes.moved_in(client, peer)
+
+    patch.setattr(Sessions, "_claim_from", claim_from)
+
+
+@near(908)
+@among("groups")
+@only("shares")
+@plant
+def believe_what_came_on_a_link_while_it_was_left(patch: Patch) -> None:
+    patch.setattr(GroupLines, "left", lambda self, peer: None)
+
+
 @near(159)
 @among("stores")
 @plant
@@ -882,7 +957,41 @@ def settle_a_copy_before_the_first_one(patch: Patch) -> None:
     patch.setattr(Transit, "_entrust", lambda self, event, sender, custody: None)
 
 
-@near(1631)
+@near(200107)
+@among("crashes")
+@only("delivery")
+@plant
+def settle_a_copy_where_there_are_no_stores(patch: Patch) -> None:
+    kept = Transit._entrust
+
+    def entrust(self: Transit, event: Event, sender: str, custody: Custody) -> None:
+        if self.turn.keeping:
+            kept(self, event, sender, custody)
+
+    patch.setattr(Transit, "_entrust", entrust)
+
+
+@near(1740)
+@among("stores")
+@plant
+def let_a_mark_overtake_the_events_that_it_stands_for(patch: Patch) -> None:
+    patch.setattr(SwapReturns, "_is_behind", lambda self, hold: False)
+
+
+@near(1740)
+@among("stores")
+@plant
+def free_others_in_the_midst_of_what_is_freed(patch: Patch) -> None:
+    original = Overlay._on_messages
+
+    def on_messages(self: Overlay, *given: Any) -> Iterator[Any]:
+        yield from original(self, *given)
+        yield from self._go_on()
+
+    patch.setattr(Overlay, "_on_messages", on_messages)
+
+
+@near(2161)
 @among("stores")
 @plant
 def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:
@@ -971,8 +1080,47 @@ def send_what_has_come_back_on_along_the_tree(patch: Patch) -> None:
     patch.setattr(Transit, "deliver_recovered", deliver)
 
 
+@near(91)
+@among("loss")
+@plant
+def let_what_has_come_back_pass_what_is_still_missing(patch: Patch) -> None:
+    original = Order._waits
+
+    def waits(self: Order, event: Any, match: Any, custody: Any) -> bool:
+        return custody is not None and original(self, event, match, custody)
+
+    patch.setattr(Order, "_waits", waits)
+
+
+@among("loss")
+@plant
+def let_all_go_when_anything_has_come(patch: Patch) -> None:
+    original = Order._release
+
+    def release(self: Order, client: str, source: str, line: Any) -> None:
+        for each in line.waiting:
+            each.numbers = []
+        original(self, client, source, line)
+
+    patch.setattr(Order, "_release", release)
+
+
+@among("loss")
+@plant
+def send_once_what_a_group_shares(patch: Patch) -> None:
+    original = LooseLink.send_event
+
+    def send(self: LooseLink, event: Any, custody: Custody) -> bool:
+        sharing, event.sharing = event.sharing, None
+        sent = original(self, event, custody)
+        event.sharing = sharing
+        return sent
+
+    patch.setattr(LooseLink, "send_event", send)
+
+
 @among("loss")
 @plant
 def forget_heartbeats_that_a_neighbour_has_forgotten(patch: Patch) -> None:
-    patch.setattr(link_module, "LASTING", tuple(kind for kind in link_module.LASTING if kind is not Silent))
+    patch.setattr(Link, "lasting", tuple(kind for kind in Link.lasting if kind is not Silent))
     patch.setattr(Silence, "_say_later", lambda self, signature, count, now: None)

@@ -13,6 +13,7 @@ import pytest
 
 from reknit.community import community as community_module
 from reknit.community.community import Community
+from reknit.community.grid.shelf import Shelf
 from reknit.community.memberships.scamp import Scamp
 from reknit.community.peer import Peer
 from reknit.community.super_table import SuperTable
@@ -119,3 +120,11 @@ def wait_for_ever(patch: Patch) -> None:
             original(self, event, hops, *rest)
 
     patch.setattr(Community, "disseminate", disseminate)
+
+
+@plant("view sizes", 58)
+def keep_only_a_few_for_all(patch: Patch) -> None:
+    original = Shelf.put
+    patch.setattr(
+        Shelf, "put", lambda self, topic, peer, until: self.count(topic) < 2 and original(self, topic, peer, until)
+    )

@@ -27,7 +27,10 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.groups and plan.churn_per_s for plan in plans["groups"])
     assert not any(plan.groups for focus in FOCI[:3] for plan in plans[focus])
     assert all(plan.recovery != "none" and plan.network.loss and not plan.covering for plan in plans["loss"])
-    assert len({(plan.recovery, plan.network.loss) for plan in plans["loss"]}) == 18
+    lossy = [draw(seed, "loss") for seed in range(150)]
+    assert len({(plan.recovery, plan.network.loss) for plan in lossy}) == 18
+    for drawn in ("drains", "lasting", "groups", "replaces_per_s", "mixed", "order_s"):
+        assert len({bool(getattr(plan, drawn)) for plan in lossy}) == 2, drawn
     assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])
 
 

@@ -6,14 +6,15 @@ the real codec in the simulator, with one latency and one seed, so a story can o
 
 Commands: ``network EDGE... [routing=NAME] [lost=SECONDS] [recovery=NAME] [covering] [acks] [settled] [aloud] [unique]``
 (an edge is ``b1-b2``, a lone broker ``b3``; ``aloud`` tells the greetings too; in a ``unique`` one a client has one
-session; with ``recovery`` links may lose events); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``detach BROKER
-WHO``; ``publish BROKER CLIENT TOPIC [name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``,
-``unlink``, ``break``, ``cut BROKER BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the
-next datagrams with events in this direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE
-GOAL``; ``vanish``, ``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves;
-``HEAD`` and ``TAIL`` are brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``,
-``start``, ``pause``, ``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold,
-unless it ends with ``&``.
+session; with ``recovery`` links may lose events); ``subscribe``, ``unsubscribe BROKER CLIENT PATTERN``; ``order BROKER
+CLIENT PATTERN SECONDS`` (subscribe, and let events wait for earlier ones for so long); ``detach BROKER WHO``; ``publish
+BROKER CLIENT TOPIC [name=value...]``; ``join``, ``part BROKER CLIENT GROUP PATTERN``; ``link``, ``unlink``, ``break``,
+``cut BROKER BROKER`` (a cut stops one direction); ``lose BROKER BROKER COUNT`` (so many of the next datagrams with
+events in this direction); ``sever BROKER BROKER`` (a cut for good); ``heal``; ``swap MOVER MIDDLE GOAL``; ``vanish``,
+``appear``, ``substitute ID STRATEGY HEAD TAIL`` (a link goes and another comes by themselves; ``HEAD`` and ``TAIL`` are
+brokers joined by commas), ``replace STRATEGY HEAD TAIL`` (as planned); ``drain``, ``crash``, ``start``, ``pause``,
+``resume``, ``stall``, ``recover BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with
+``&``.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _SEEN: dict[Kind, str] = {
     Kind.REFUSED: "has no link to {peer}: {detail}",
     Kind.MOVED_IN: "has taken over {client} from {peer}",
     Kind.MOVED_OUT: "has sent {client} to {peer}",
+    Kind.WAITING: "holds {event} for {client}",
     Kind.GAP: "misses {detail} of {pattern}",
     Kind.RECOVERED: "has {event} back, from {peer}",
     Kind.GIVEN_UP: "gives up {detail} of {pattern}",
@@ -374,6 +376,12 @@ def _subscribe(cluster: _Told, broker: str, client: str, *pattern: str) -> None:
     cluster.attach(broker, client, [_pattern(list(pattern))])
 
 
+def _order(cluster: _Told, broker: str, client: str, *words: str) -> None:
+    *pattern, seconds = words
+    cluster.order_of = lambda who: float(seconds) if who == client else 0.0
+    _subscribe(cluster, broker, client, *pattern)
+
+
 def _unsubscribe(cluster: _Told, broker: str, client: str, *pattern: str) -> None:
     cluster.unsubscribe(broker, client, _pattern(list(pattern)))
 
@@ -395,6 +403,7 @@ def _made(id_: str, strategy: str, head: str, tail: str) -> wire.Change:
 _DEEDS: dict[str, Callable[..., object]] = {
     "subscribe": _subscribe,
     "unsubscribe": _unsubscribe,
+    "order": _order,
     "publish": _publish,
     "join": lambda cluster, broker, client, group, *pattern: _join(cluster, broker, client, group, list(pattern)),
     "part": lambda cluster, broker, client, group, *pattern: cluster.part(

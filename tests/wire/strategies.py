@@ -8,6 +8,8 @@ from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
 from reknit.model.pattern import Pattern
 from reknit.wire import messages as wire
 from reknit.wire.marks import write_marks
+from reknit.wire.planes import Dismiss, Places, Seats, Stage, Staged, Step
+from reknit.wire.ring import Poll
 
 __all__ = ["DIRECTS", "EXAMPLES", "directs", "frames", "messages"]
 
@@ -82,11 +84,11 @@ messages: st.SearchStrategy[wire.Message] = st.one_of(
     st.builds(wire.Flush, changes),
     st.builds(wire.Held, names, wishes, st.booleans()),
     *(st.builds(kind, names) for kind in (wire.Abort, wire.Ctrl, wire.AskHeld, wire.Done)),
-    st.builds(wire.Draining, st.booleans(), lasts),
+    st.builds(wire.Draining, st.booleans(), names),
     st.builds(wire.Welcome, texts, names),
-    st.builds(wire.Offer, texts, numbers, numbers, wishes, lasts, st.booleans()),
+    st.builds(wire.Offer, texts, numbers, numbers, wishes, st.booleans()),
     st.builds(wire.Opened, texts, numbers, texts, st.booleans()),
-    st.builds(wire.Rest, texts, numbers, st.binary(max_size=40), st.booleans()),
+    st.builds(wire.Rest, texts, numbers, st.binary(max_size=40), st.booleans(), lasts),
     st.builds(wire.Taken, texts, numbers),
     st.builds(wire.Told, texts, numbers),
     st.builds(wire.Withdraw, texts, numbers),
@@ -180,10 +182,11 @@ MESSAGES: list[wire.Message] = [
     wire.Done("b1.1:1"),
     wire.Around([("b2", "127.0.0.1:7002"), ("b3", "")]),
     wire.Apart("b2"),
-    wire.Draining(True, {"b1.1": 7}),
+    wire.Draining(True),
     wire.Welcome("", "host:1883"),
-    wire.Offer("ann", 1, 0, [_A], {"b1.1": 7}, True),
+    wire.Offer("ann", 1, 0, [_A], True),
     wire.Opened("ann", 1, "", False),
+    wire.Rest("ann", 1, b"", False, {"b1.1": 7}, [("s.1", 3)]),
     wire.Rest("ann", 1, b"state", True),
     wire.Taken("ann", 1),
     wire.Told("ann", 1),
@@ -195,6 +198,14 @@ MESSAGES: list[wire.Message] = [
     wire.Keeps(_ASKER, 5, _LOST, 2),
     wire.Misses(_ASKER, wire.Manner.SUBSCRIBERS, 5, 1.5, _LOST, 2),
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b2", "b1"], "host:1"),
+    wire.Ringed(1, 2, 2**64 - 1, Poll((7, "b1", "host:1"))),
+    wire.Up(1, [7, 8], [_EVENT, _MARKED], [0, 0]),
+    wire.Down(1, [], [_EVENT], [0]),
+    Stage(2, 1, Step.INIT, "b1", [((7, "b1", "host:1"), 8)]),
+    Staged(2, Step.INIT, "because"),
+    Dismiss(2, "because"),
+    Places(2, [((7, "b1", "host:1"), 8)]),
+    Seats(2, [("a", 1, -1, 7)], True),
 ]
 DIRECTS: list[wire.Direct] = [
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),

@@ -97,7 +97,7 @@ def test_there_is_an_example_of_each_kind() -> None:
 
 
 def test_an_old_frame_can_be_read_for_ever() -> None:
-    """These bytes are version 1. If this must change, so must the version."""
+    """The first two are of version 1, and stand in stores. If the last must change, so must the version."""
     frame = Data(7, 2, 1, 1, [Sub([Pattern("a", "x > 3")]), Events([Event("a", b"p", source="s", seq=1)])])
     old = "9601070201019292019192a161a578203e203392009199a161c4017080908000a0a17301"
     assert decode(bytes.fromhex(old)) == frame

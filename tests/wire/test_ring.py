@@ -3,21 +3,28 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from reknit.model.event import Event
 from reknit.wire import messages
 from reknit.wire.ring import (
     SPOTS_MAX,
     Branch,
     Bye,
+    Down,
     Find,
     Found,
+    Hand,
     Notify,
     Poll,
+    Ringed,
     RingMessage,
     SameId,
     Spot,
     State,
+    Up,
     Wanted,
+    check_on_its_way,
     check_ring_message,
+    check_ringed,
 )
 
 B1: Spot = (2**64 - 1, "b1", "host:1")
@@ -33,6 +40,7 @@ WORDS: list[RingMessage] = [
     SameId(B1),
     Wanted("a/b", 2**64 - 1, True, 1),
     Branch("a/b", 0, False),
+    Hand(0, 2**64 - 1, [("a/b", [1, 2]), ("c", [])], True),
 ]
 _decoder: msgspec.msgpack.Decoder[RingMessage] = msgspec.msgpack.Decoder(RingMessage)
 
@@ -65,11 +73,43 @@ MANY: list[Spot] = [(number, f"b{number}", "") for number in range(SPOTS_MAX + 2
         (Wanted("a/#", 1, True), "wildcard"),
         (Branch("", 1, True), "topic"),
         (Branch("a", -1, True), "a ring id of -1"),
+        (Hand(-1, 0, [], True), "a ring id of -1"),
+        (Hand(0, 0, [("#", [])], True), "wildcard"),
+        (Hand(0, 0, [("a", [-1])], True), "a ring id of -1"),
+        (Hand(0, 0, [("a", [])] * 65, True), "65 topics at once"),
     ],
 )
 def test_what_no_broker_should_say_is_refused_with_the_reason(word: RingMessage, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         check_ring_message(word)
+
+
+EVENT = Event("a", source="b1.1", seq=7)
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (Up(-1, [], [], []), "a version of -1"),
+        (Up(1, [-1], [], []), "a ring id of -1"),
+        (Up(1, [0] * 257, [], []), "a way over 257 brokers"),
+        (Up(1, [], [EVENT], []), "1 events, and what comes before 0"),
+        (Down(1, [], [EVENT], [7]), "a number before an event of 7"),
+        (Down(1, [], [EVENT], [-1]), "a number before an event of -1"),
+    ],
+)
+def test_events_on_a_way_that_cannot_be_are_refused(message: Up | Down, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        check_on_its_way(message)
+
+
+def test_a_word_is_checked_with_its_version() -> None:
+    check_ringed(Ringed(1, 1, 0, Poll(B1)))
+    for wrong in (Ringed(-1, 1, 0, Poll(B1)), Ringed(1, -1, 0, Poll(B1)), Ringed(1, 1, -1, Poll(B1))):
+        with pytest.raises(ValueError, match="of -1"):
+            check_ringed(wrong)
+    with pytest.raises(ValueError, match="a purpose"):
+        check_ringed(Ringed(1, 1, 0, Find(1, B1, 64)))
 
 
 def test_no_tag_means_two_things() -> None:

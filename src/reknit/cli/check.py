@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from reknit.sim.campaign import Report, SeedResult, Subject
+    from reknit.sim.circle import CircleOutcome
     from reknit.sim.gathering import GatheringOutcome
     from reknit.sim.schedule import Outcome
 
@@ -24,6 +25,7 @@ FAULTS = {
     "asymmetric": "one-way cut",
     "crash": "crashed broker",
     "pause": "paused broker",
+    "leave": "broker that left",
 }
 """What the faults are called here, where their own names are no nouns."""
 
@@ -37,7 +39,7 @@ def check(
     first: Annotated[int | None, typer.Option(min=0, help="The seed of the first one (default 0).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Run this one schedule, and show all that is wrong.")] = None,
     focus: Annotated[
-        str, typer.Option(help="all, changes, crashes, stores, groups, homes, loss, or communities.")
+        str, typer.Option(help="all, changes, crashes, stores, groups, homes, loss, ring, or communities.")
     ] = "all",
     processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
     trace: Annotated[str, typer.Option(metavar="DIR", help="With --seed: write the trace of the run here.")] = "",
@@ -55,8 +57,9 @@ def check(
     crashes; with --focus crashes they do that too. With --focus stores brokers have
     stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
-    links, and must be brought back as long as somebody has them. With --focus communities there are no brokers, but
-    peers that gossip in communities of topics.
+    links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
+    ring that changes all the time. With --focus communities there are no brokers, but peers that gossip in communities
+    of topics.
 
     Example: reknit check --seeds 2000
     """
@@ -162,7 +165,13 @@ def _check_one(seed: int, focus: Subject, trace: str, as_json: bool) -> None:
 
     if trace:
         _refuse_trace(trace)
-    outcome = _run_gathering(seed) if focus == "communities" else run_seed(seed, focus)
+    outcome: Outcome | CircleOutcome | GatheringOutcome
+    if focus == "communities":
+        outcome = _run_gathering(seed)
+    elif focus == "ring":
+        outcome = _run_circle(seed)
+    else:
+        outcome = run_seed(seed, focus)
     if trace:
         from reknit.trace.store import write_trace
 
@@ -190,13 +199,37 @@ def _run_gathering(seed: int) -> GatheringOutcome:
     return run_gathering_seed(seed)
 
 
-def _print_any_plan(outcome: Outcome | GatheringOutcome) -> None:
+def _run_circle(seed: int) -> CircleOutcome:
+    from reknit.sim.circle import run_circle_seed
+
+    return run_circle_seed(seed)
+
+
+def _print_any_plan(outcome: Outcome | CircleOutcome | GatheringOutcome) -> None:
+    from reknit.sim.circle import CircleOutcome
     from reknit.sim.schedule import Outcome
 
     if isinstance(outcome, Outcome):
         _print_plan(outcome)
+    elif isinstance(outcome, CircleOutcome):
+        _print_circle(outcome)
     else:
         _print_gathering(outcome)
+
+
+def _print_circle(outcome: CircleOutcome) -> None:
+    plan, tally = outcome.plan, outcome.tally
+    happened = ", ".join(_count(count, FAULTS.get(name, name)) for name, count in sorted(outcome.faults.items()))
+    typer.echo(f"seed {plan.seed}")
+    typer.echo(f"  ring: {plan.brokers} brokers, latency up to {plan.network.latency_s_max:g} s")
+    typer.echo(
+        f"  clients: {plan.clients_per_broker} at each broker, {plan.publish_per_s:g} events/s, "
+        f"{plan.churn_per_s:g} changes of subscriptions/s"
+    )
+    comings = f"{plan.comers} brokers come, {plan.leavers} leave, {plan.deaths} die for good"
+    typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:g} s; in each {comings}")
+    typer.echo(f"  faults: {happened or 'none'}")
+    typer.echo(f"  {tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
 
 
 def _print_gathering(outcome: GatheringOutcome) -> None:

@@ -1,6 +1,7 @@
-"""``reknit demo``: two stories of a network of processes, each with what the checkers say at the end.
+"""``reknit demo``: three stories of a network of processes, each with what is to be said of it at the end.
 
-In the first a broker is killed and the tree changes; in the second (``--loop``) a plan makes a bad tree a good one.
+In the first a broker is killed and the tree changes; in the second (``--loop``) a plan makes a bad tree a good one; in
+the third (``--loss``) a link loses events, and they come back.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["demo", "register"]
 
 EXIT_NOT_CLEAN = 1
-EVENTS, LOOP_EVENTS = 3000, 9000
+EVENTS, LOOP_EVENTS, LOSS_EVENTS = 3000, 9000, 500
 BROKERS, LOOP_BROKERS = 5, 8
 EVENTS_MIN = 100
 EVENTS_MAX = 100_000
@@ -45,6 +46,7 @@ def demo(
     seed: Annotated[int, typer.Option(metavar="N", help="Chooses the tree and the clients.")] = 12,
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the trace there, as DIR/trace.")] = None,
     loop: Annotated[bool, typer.Option("--loop", help="The other story: from a trace to a plan, and back.")] = False,
+    loss: Annotated[bool, typer.Option("--loss", help="The third story: a link loses events, they come back.")] = False,
     report: Annotated[Path, typer.Option(metavar="FILE", help="Where the page of --loop goes.")] = REPORT,
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else.")] = False,
 ) -> None:
@@ -59,12 +61,18 @@ def demo(
     events flow; and what that saves is measured, beside the prediction. Exit code 1 also if it saves less than a
     quarter of the messages over links, or if the prediction is off by more than 5 %.
 
+    With --loss: two brokers whose link loses a fifth of its datagrams; the subscriber is told what it misses, and gets
+    it back in its order. Exit code 1 unless it gets everything, once.
+
     Example: reknit demo --seed 7 --keep out/demo
     """
     from reknit.cli._demo.play import Script
 
     if loop:
         _loop(seed, brokers, events, keep, report, as_json)
+        return
+    if loss:
+        _loss(seed, events, as_json)
         return
     with _directory(keep) as directory:
         script = Script(seed=seed, brokers=brokers or BROKERS, events=events or EVENTS, directory=directory)
@@ -115,6 +123,29 @@ def _play(script: Script, as_json: bool) -> Outcome:
         outcome = asyncio.run(play(script, printer))
     print_outcome(outcome, console)
     return outcome
+
+
+# --- loss
+
+
+def _loss(seed: int, events: int | None, as_json: bool) -> None:
+    import asyncio
+    import logging
+
+    import msgspec
+
+    from reknit.cli._demo.loss import LossScript, play_loss
+
+    logging.getLogger("mqtt").setLevel(logging.CRITICAL)
+    with _directory(None) as directory:
+        script = LossScript(seed, events or LOSS_EVENTS, directory)
+        outcome = asyncio.run(play_loss(script, (lambda line: None) if as_json else typer.echo))
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(outcome.told()), indent=2).decode())
+    else:
+        typer.echo("all came, each once and in its place" if outcome.clean else "not all came, or not as they should")
+    if not outcome.clean:
+        raise typer.Exit(EXIT_NOT_CLEAN)
 
 
 # --- the loop

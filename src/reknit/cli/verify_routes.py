@@ -73,6 +73,8 @@ def _ideal(tables: dict[str, dict[str, Any]]) -> Tables:
     from reknit.core.routing.ideal import NoForest, ideal_tables
     from reknit.model.pattern import Pattern
 
+    if any(table["routing"] == "rendezvous" for table in tables.values()):
+        return _ideal_on_ring(tables)
     edges = set()
     for name, table in tables.items():
         for neighbour in table["neighbours"]:
@@ -90,9 +92,28 @@ def _ideal(tables: dict[str, dict[str, Any]]) -> Tables:
         raise Failed(f"no tables are ideal: {error}") from None
 
 
+def _ideal_on_ring(tables: dict[str, dict[str, Any]]) -> Tables:
+    from reknit.model.pattern import Pattern
+    from reknit.planning.ring import NoRing
+    from reknit.planning.trees import ideal_trees
+
+    for name, table in tables.items():
+        for other in (table["ring"]["before"], *table["ring"]["behind"]):
+            if other and other not in tables:
+                raise Failed(f"{name} is on a ring with {other}, whose operator's door is not known; give its --admin")
+    ids = {name: table["ring"]["id"] for name, table in tables.items()}
+    try:
+        trees = ideal_trees(ids, {name: table["ring"]["wanted"] for name, table in tables.items()})
+    except NoRing as error:
+        raise Failed(f"no trees are ideal: {error}") from None
+    return {name: {(hop, Pattern(topic)) for hop, topic in hops} for name, hops in trees.items()}
+
+
 def _routes(table: dict[str, Any]) -> set[tuple[str, Any]]:
     from reknit.model.pattern import Pattern
 
+    if table["routing"] == "rendezvous":
+        return {(hop, Pattern(topic)) for topic, hops in table["ring"]["children"].items() for hop in hops}
     return {
         (each["hop"], Pattern(each["topic"], each["selector"])) for each in table["entries"] if each["kind"] != "client"
     }

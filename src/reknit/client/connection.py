@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Mapping
 from typing import Self, TypeVar
 
@@ -195,14 +196,17 @@ class Client:
         if size > limit:
             raise BadRequest(f"{topic}: the packet has {size} bytes, and the broker takes {limit} at most")
 
-    def subscribe(self, *topics: str, where: str = "", qos: int = 0) -> Subscription:
+    def subscribe(self, *topics: str, where: str = "", qos: int = 0, order_s: float = 0.0) -> Subscription:
         """Events that match one of ``topics``, and ``where``, each once; subscribed inside ``async with``.
 
-        ``BadTopic`` or ``BadSelector`` at once, if one is none.
+        ``order_s``: where brokers recover lost events, how long an event may wait for earlier ones of the same broker
+        that are missing; 0: not at all. ``BadTopic`` or ``BadSelector`` at once, if one is none.
         """
         if not topics:
             raise BadRequest("subscribe: name at least one topic filter")
-        return self._checked(Subscription(self, topics, where, qos))
+        if not 0 <= order_s < math.inf:
+            raise BadRequest(f"subscribe: {order_s} is no time that events may wait")
+        return self._checked(Subscription(self, topics, where, qos, order_s=order_s))
 
     def gaps(self) -> Gaps:
         """Events that this client has missed, and what becomes of them; told by brokers that recover lost events."""
@@ -218,7 +222,7 @@ class Client:
 
     def _checked(self, subscription: _Wanted) -> _Wanted:
         _check_qos(subscription.qos)
-        if not self._terms.modern and (subscription.where or subscription.properties):
+        if not self._terms.modern and (subscription.where or subscription.properties or subscription.order_s):
             raise BadRequest(f"MQTT {self._terms.version} has no selectors and no properties; use 5")
         for topic in subscription.topics:
             _check(topic, subscription.where)
@@ -275,13 +279,13 @@ class Client:
 
     async def _exit(self, topic: str, subscription: Subscription) -> None:
         group = self._groups.group(topic)
-        before = group.where
+        before = (group.where, group.order_s)
         group.members.remove(subscription)
         with contextlib.suppress(ClientError, aiomqtt.MqttError):
             if not group.members:
                 self._groups.drop(group)
                 await self._unsubscribe(topic)
-            elif group.where != before:
+            elif (group.where, group.order_s) != before:
                 await self._ask(group)
 
     async def _unsubscribe(self, topic: str) -> None:

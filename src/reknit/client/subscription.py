@@ -19,7 +19,8 @@ from paho.mqtt.client import MQTTMessage
 
 from reknit.client.errors import FellBehind
 from reknit.client.event import Event, from_message, subscription_ids, to_model
-from reknit.client.properties import Pairs
+from reknit.client.properties import USER, Pairs
+from reknit.model.event import ORDER_PROPERTY
 
 if TYPE_CHECKING:
     from reknit.client.connection import Client
@@ -33,11 +34,20 @@ QUEUE_EVENTS_MAX = 100_000
 class Subscription:
     """``async with client.subscribe(...) as events: async for event in events: ...``."""
 
-    def __init__(self, client: Client, topics: tuple[str, ...], where: str, qos: int, properties: Pairs = ()) -> None:
+    def __init__(
+        self,
+        client: Client,
+        topics: tuple[str, ...],
+        where: str,
+        qos: int,
+        properties: Pairs = (),
+        order_s: float = 0.0,
+    ) -> None:
         self.topics = topics
         self.where = where
         self.qos = qos
         self.properties = properties
+        self.order_s = order_s
         self._client = client
         self._events: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
@@ -119,9 +129,15 @@ class Group:
         return max(member.qos for member in self.members)
 
     @property
+    def order_s(self) -> float:
+        """For how long events may wait for earlier ones: as long as any member lets them."""
+        return max(member.order_s for member in self.members)
+
+    @property
     def properties(self) -> Pairs:
         """Those that members want beside their selectors."""
-        return tuple(dict.fromkeys(pair for member in self.members for pair in member.properties))
+        order: Pairs = ((USER, (ORDER_PROPERTY, f"{self.order_s:g}")),) if self.order_s else ()
+        return tuple(dict.fromkeys((*order, *(pair for member in self.members for pair in member.properties))))
 
     @property
     def mixed(self) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import floor, inf, log
 
 from reknit.community.courier import Courier
+from reknit.community.grid.grid import Grid
 from reknit.community.hierarchy import Hierarchy
 from reknit.community.io import Send
 from reknit.community.memberships.names import membership_of
@@ -30,12 +31,20 @@ __all__ = ["Community"]
 
 
 class Community:
-    def __init__(self, topic: str, hierarchy: Hierarchy, options: TopicOptions, turn: Turn, courier: Courier) -> None:
+    def __init__(
+        self,
+        topic: str,
+        hierarchy: Hierarchy,
+        options: TopicOptions,
+        turn: Turn,
+        courier: Courier,
+        grid: Grid | None = None,
+    ) -> None:
         self.topic = topic
         self.options = options
         self.turn = turn
         self.above = hierarchy.ladder(topic)[1:]
-        self.membership = membership_of(options.membership)(topic, options, turn, courier)
+        self.membership = membership_of(options.membership)(topic, options, turn, courier, grid)
         self.search = Search((topic,), options.supers, turn)
         self.supers = [
             SuperTable(topic, hierarchy.ladder(parent), options, turn) for parent in hierarchy.parents(topic)
@@ -139,7 +148,8 @@ class Community:
             self._send(targets, Gossip(self.topic, hops + 1, way, event))
 
     def p_sel(self, population: float) -> float:
-        return min(1.0, self.options.g / population)
+        given = self.options.p_sel
+        return min(1.0, self.options.g / population) if given is None else given
 
     def _rise(self, table: SuperTable, event: Event, hops: int, way: tuple[str, ...]) -> None:
         chance = self.options.a / max(1, min(self.options.z, len(table.entries)))

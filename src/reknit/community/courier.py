@@ -23,6 +23,9 @@ __all__ = ["COME_MAX", "Courier", "Failure"]
 COME_MAX = 10_000
 """Numbers that have come, over all senders."""
 
+LIVES = 2**31
+"""After so many lives numbers come again: by then nobody remembers them, and each fits into 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -38,6 +41,7 @@ class _Waiting:
     word: Word
     frame: bytes
     tries_left: int
+    wait_s: float
     next_at: float
 
 
@@ -53,14 +57,14 @@ class Courier:
         self.life = life
 
     def send(self, to: str, word: Word) -> None:
-        number = (self.life << 32) + self._turn.number()
+        number = (self.life % LIVES << 32) + self._turn.number()
         frame = encode_word(Sure(number, encode_word(word)))
         self._turn.effects.append(Send(to, frame))
         if len(self._waiting) >= self._options.waiting_max:
             self._turn.count("courier_full")
             return
-        next_at = self._turn.now + self._options.retry_s
-        self._waiting[number] = _Waiting(to, word, frame, self._options.tries - 1, next_at)
+        wait_s = self._options.retry_s
+        self._waiting[number] = _Waiting(to, word, frame, self._options.tries - 1, wait_s, self._turn.now + wait_s)
 
     def take(self, sender: str, sure: Sure) -> bool:
         """Confirm it; whether it has come for the first time."""
@@ -85,7 +89,8 @@ class Courier:
                 continue
             if each.tries_left:
                 each.tries_left -= 1
-                each.next_at = self._turn.now + self._options.retry_s
+                each.wait_s *= self._options.backoff
+                each.next_at = self._turn.now + each.wait_s
                 self._turn.effects.append(Send(each.to, each.frame))
             else:
                 del self._waiting[number]

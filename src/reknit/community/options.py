@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-__all__ = ["CourierOptions", "PeerOptions", "ScampOptions", "SuperOptions", "TopicOptions"]
+__all__ = ["CourierOptions", "GridOptions", "PeerOptions", "ScampOptions", "SuperOptions", "TopicOptions"]
 
 
 class ScampOptions(msgspec.Struct, frozen=True):
@@ -37,6 +37,8 @@ class CourierOptions(msgspec.Struct, frozen=True):
     """For words that must not get lost."""
 
     retry_s: float = 0.3
+    backoff: float = 1.0
+    """By how much longer each further wait is: more than 1 where all share what they crowd."""
     tries: int = 5
     waiting_max: int = 1000
     """Words that wait to be confirmed; one more is sent once, and not repeated."""
@@ -59,9 +61,40 @@ class SuperOptions(msgspec.Struct, frozen=True):
     """To how many each passes it on."""
 
 
+class GridOptions(msgspec.Struct, frozen=True):
+    """Of P-Grid, for the memberships that use it."""
+
+    references_max: int = 3
+    """Peers that are known of the other side, at each bit of the path."""
+    replicas_min: int = 2
+    """A path is shared by so many at least: it grows only where twice as many share it."""
+    replicas_max: int = 16
+    """Of those who share the path, so many are known."""
+    path_bits_max: int = 16
+    depth_max: int = 2
+    """How many further meetings a meeting leads to, one after the other."""
+    meet_s: float = 0.5
+    """Between two meetings while the path is new; later the time doubles, up to ``meet_s_max``."""
+    meet_s_max: float = 15.0
+    answer_s: float = 1.0
+    """Who has not answered a search within this is asked again."""
+    tries: int = 3
+    hops_max: int = 32
+    lease_s: float = 60.0
+    """For how long a member is known that says nothing more."""
+    refresh_s: float = 10.0
+    """Every so often a member says that it is one, and gets another table, where tables come from here."""
+    entries_max: int = 10_000
+    """Members of one topic that a peer keeps for all."""
+    topics_max: int = 1000
+    acquaintances_max: int = 32
+
+
 class TopicOptions(msgspec.Struct, frozen=True):
     c: float = 5.0
     g: float = 5.0
+    p_sel: float | None = None
+    """How likely a member passes an event upward, where that is not to follow from ``g``."""
     a: float = 1.0
     z: int = 3
     tau: int | None = None
@@ -93,6 +126,7 @@ class PeerOptions(msgspec.Struct, frozen=True):
     """Events that wait for their publisher to become a member."""
     pending_s_max: float = 5.0
     courier: CourierOptions = CourierOptions()
+    grid: GridOptions = GridOptions()
     observe: bool = False
 
     def of(self, topic: str) -> TopicOptions:

@@ -16,9 +16,12 @@ from math import inf
 
 from reknit.community.community import Community
 from reknit.community.courier import Courier
+from reknit.community.grid.grid import Grid
 from reknit.community.hierarchy import Hierarchy, came_rightly, filter_of
 from reknit.community.io import Deliver, Due, Effect, Input, Join, Leave, Meet, Observe, Publish, Received
+from reknit.community.memberships.names import membership_of
 from reknit.community.options import PeerOptions
+from reknit.community.search import Search
 from reknit.community.seen import Seen
 from reknit.community.super_table import SuperTable
 from reknit.community.turn import Turn
@@ -31,7 +34,11 @@ from reknit.wire.peers import (
     Ack,
     Answer,
     Contact,
+    Copies,
+    Exchange,
+    Exchanged,
     Forward,
+    Found,
     Gossip,
     Heartbeat,
     Kept,
@@ -41,9 +48,11 @@ from reknit.wire.peers import (
     Remove,
     Replace,
     Request,
+    Seek,
     Some,
     Subscribe,
     Sure,
+    Withdraw,
     Word,
     check_community,
     decode_word,
@@ -78,6 +87,11 @@ class _Subscription:
         return not self.pattern.selector or Pattern("#", self.pattern.selector).matches(event)
 
 
+def _need_grid(options: PeerOptions) -> bool:
+    names = (options.topic.membership, *(each.membership for each in options.topics.values()))
+    return any(membership_of(name).uses_grid for name in names)
+
+
 class Peer:
     """``life``: larger in each life of one address, so that no id is ever used twice."""
 
@@ -91,6 +105,7 @@ class Peer:
         self.communities: dict[str, Community] = {}
         self.contacts = View(me, options.contacts_max)
         self.courier = Courier(self.turn, options.courier, life)
+        self.grid = Grid(options.grid, self.turn, self.courier) if _need_grid(options) else None
         self._subscriptions: dict[str, _Subscription] = {}
         self._answered: Seen[tuple[str, int]] = Seen(ANSWERED_MAX)
         self._delivered: Seen[EventId] = Seen(DELIVERED_MAX)
@@ -103,6 +118,15 @@ class Peer:
     @property
     def counters(self) -> dict[str, int]:
         return self.turn.counters
+
+    def is_waiting(self, seq: int) -> bool:
+        """Whether the event of ours with this number is not under way yet."""
+        return any(event.id == (self.source, seq) for _, event in self._pending)
+
+    @property
+    def published(self) -> int:
+        """How many events of ours there were, which is the number of the last."""
+        return self._seq
 
     def deadline(self) -> float | None:
         return self._deadline if self._deadline < inf else None
@@ -125,6 +149,8 @@ class Peer:
             case Meet(contacts=contacts):
                 for contact in contacts:
                     self.contacts.add(contact)
+                if self.grid is not None:
+                    self.grid.meet(contacts)
         if not isinstance(given, Received):
             self._settle()
         effects, turn.effects = turn.effects, []
@@ -132,9 +158,13 @@ class Peer:
 
     def _settle(self) -> None:
         """What may have changed when something else than an event has come."""
+        if self.grid is not None and self.grid.answers:
+            self._take_found()
         ends = [community.deadline() for community in self.communities.values()]
-        waiting = self._pending[0][0] if self._pending else inf
-        self._deadline = min(self.courier.deadline(), waiting, *ends) if ends else min(self.courier.deadline(), waiting)
+        waiting = min((until for until, _ in self._pending), default=inf)
+        if self.grid is not None:
+            ends.append(self.grid.deadline())
+        self._deadline = min([self.courier.deadline(), waiting, *ends])
 
     # --- what its user wants
 
@@ -155,7 +185,7 @@ class Peer:
 
     def _enter(self, given: Join) -> None:
         topic = given.topic
-        community = Community(topic, self.hierarchy, self.options.of(topic), self.turn, self.courier)
+        community = Community(topic, self.hierarchy, self.options.of(topic), self.turn, self.courier, self.grid)
         self.communities[topic] = community
         self._saw_joined(given)
         community.join(given.contacts, given.supers)
@@ -176,8 +206,9 @@ class Peer:
             self._join(Join(event.topic, deliver=False))
         if len(self._pending) >= self.options.pending_max:
             raise TooMany(f"{self.options.pending_max} events wait until {event.topic!r} is joined")
-        self._seq += 1
-        event.source, event.seq = self.source, self._seq
+        if not event.source:  # one that has an id comes from elsewhere, and may come here by several ways
+            self._seq += 1
+            event.source, event.seq = self.source, self._seq
         until = (
             self.communities[event.topic].joined_at + self.options.pending_s_max
         )  # then it is alone, for all it knows
@@ -185,17 +216,18 @@ class Peer:
         self._publish_ready()
 
     def _publish_ready(self) -> None:
-        """In order: whatever is published waits for what was published before."""
-        while self._pending:
-            until, event = self._pending[0]
+        """In order, within each community; none waits for another."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, deque()
+        for until, event in pending:
             community = self.communities.get(event.topic)
             if community is not None and not len(community.membership.view) and until > self.turn.now:
-                return
-            self._pending.popleft()
-            if community is None:
+                self._pending.append((until, event))
+            elif community is None:
                 self.turn.saw(Kind.DROPPED, event, detail="left before it was published")
                 self.turn.count("dropped")
-            else:
+            elif event.id not in community.seen:
                 self.turn.saw(Kind.PUBLISHED, event)
                 self._take(community, event, 0, (), community.options.publisher_forces_upward)
 
@@ -272,12 +304,15 @@ class Peer:
                 self._answer_more(sender, number, topic, count)
             case Subscribe() | Forward() | Kept() | Replace() | Remove() | Heartbeat():
                 self._take_membership(sender, word)
+            case Exchange() | Exchanged() | Seek() | Found() | Copies() | Withdraw() if self.grid is not None:
+                self.grid.receive(sender, word)
             case _:
                 self.turn.count("unexpected")
         self._publish_ready()
 
     def _take_membership(self, sender: str, word: Subscribe | Forward | Kept | Replace | Remove | Heartbeat) -> None:
         community = self.communities.get(word.topic)
+        self._remember(sender)
         if isinstance(word, Remove):
             for table in self._tables():
                 if table.entries.get(sender) == word.topic:
@@ -287,6 +322,22 @@ class Peer:
         elif not isinstance(word, Remove):
             self.turn.count("strays")
             self.turn.send(sender, Remove(word.topic))
+
+    def _remember(self, peer: str) -> None:
+        """Whoever has spoken may be asked later on, when nobody else is left, or only a few who know nobody else."""
+        if self.contacts.is_full() and peer not in self.contacts:
+            self.contacts.drop(self.contacts.sample(self.turn.rng, 1)[0])
+        self.contacts.add(peer)
+
+    def _take_found(self) -> None:
+        """Answers of P-Grid's: to registrations, or to searches, as if somebody had been asked."""
+        assert self.grid is not None
+        while self.grid.answers:
+            found = self.grid.answers.pop(0)
+            for community in self.communities.values():
+                if not community.membership.found(found) and found.peers:
+                    community.found(found.number, found.topic, found.peers)
+        self._publish_ready()
 
     def _count_unasked(self, asked: list[bool]) -> None:
         """By any of those who might have."""
@@ -339,29 +390,42 @@ class Peer:
         for failure in self.courier.due():
             self.contacts.drop(failure.to)
             community = self.communities.get(getattr(failure.word, "topic", ""))
-            if community is not None:
+            if community is not None and not isinstance(failure.word, Seek | Copies | Withdraw):
                 community.failed(failure.to, failure.word)
+            if self.grid is not None:
+                self.grid.failed(failure.to, failure.word)
+        if self.grid is not None:
+            self.grid.due()
         for community in self.communities.values():
             if community.deadline() <= now:
                 community.due(self._own(community))
             for search in community.searches():
                 if search.next_at <= now:
-                    self._ask(community, *search.attempt())
+                    self._ask(community, search)
             if (attempt := community.probe()) is not None:
                 self._probe(community, attempt)
         self._publish_ready()
 
     def _probe(self, community: Community, attempt: int) -> None:
-        """One of those who are known for other reasons than being in this community's view."""
+        """One of those who are known for other reasons than being in this community's view; or P-Grid."""
+        if community.membership.uses_grid and self.grid is not None:
+            self.grid.seek(attempt, community.topic, 1)
+            return
         others = self._known(*community.membership.view)
         if others:
             hops = self.options.topic.supers.search_hops
             self.turn.send(self.turn.rng.choice(others), Request(self.me, attempt, (community.topic,), hops))
 
-    def _ask(self, community: Community, attempt: int, topics: tuple[str, ...]) -> None:
+    def _ask(self, community: Community, search: Search) -> None:
         """Of many members some ask, as many as pass an event upward; the others will hear from those."""
+        attempt, topics = search.attempt()
+        if community.membership.uses_grid and self.grid is not None:
+            for topic in topics:
+                self.grid.seek(attempt, topic, max(ANSWER_PEERS, community.options.z))
+            return
         if self.turn.rng.random() >= community.p_sel(community.membership.population()):
             return
+        search.sent()
         hops = self.options.topic.supers.search_hops
         for peer in self._neighbours():
             self.turn.send(peer, Request(self.me, attempt, topics, hops))

@@ -23,13 +23,14 @@ ATTEMPTS_MAX = 8
 
 
 class Search:
-    __slots__ = ("_attempts", "_every_s", "_options", "_reach", "_scope", "_turn", "ladder", "next_at")
+    __slots__ = ("_answered", "_attempts", "_every_s", "_options", "_reach", "_scope", "_turn", "ladder", "next_at")
 
     def __init__(self, ladder: tuple[str, ...], options: SuperOptions, turn: Turn) -> None:
         self.ladder = ladder
         self._options = options
         self._turn = turn
         self._attempts: deque[int] = deque(maxlen=ATTEMPTS_MAX)
+        self._answered = True  # the last attempt that was sent
         self._reach = len(ladder)  # rungs from here on are not named
         self._scope = 0
         self._every_s = options.search_s
@@ -59,6 +60,12 @@ class Search:
         self._attempts.append(number)
         return number, self.ladder[: min(self._scope, self._reach)]
 
+    def sent(self) -> None:
+        """An attempt is on its way; that nobody has answered the one before is counted."""
+        if not self._answered:
+            self._turn.count("unanswered")
+        self._answered = False
+
     def probe(self) -> int:
         """An attempt out of turn: its number."""
         number = self._turn.number()
@@ -66,7 +73,9 @@ class Search:
         return number
 
     def asked(self, attempt: int, topic: str) -> bool:
-        return attempt in self._attempts and topic in self.ladder
+        asked = attempt in self._attempts and topic in self.ladder
+        self._answered = self._answered or asked
+        return asked
 
     def found(self, topic: str) -> None:
         """Somebody of this community is known now, by whatever way."""

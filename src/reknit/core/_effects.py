@@ -24,6 +24,7 @@ __all__ = [
     "Discard",
     "Drop",
     "DropAside",
+    "DropHad",
     "DropLine",
     "DropMove",
     "Effect",
@@ -33,6 +34,7 @@ __all__ = [
     "Keep",
     "KeepAside",
     "KeepChange",
+    "KeepHad",
     "KeepLine",
     "KeepMove",
     "Kept",
@@ -213,12 +215,23 @@ class KeepMove(msgspec.Struct, frozen=True, gc=False):
     peer: str
     move: int
     came: bool
-    seen: Mapping[str, int] = {}
-    """By source, the last event that its client may have had at its old broker, as far as none came by here."""
 
 
 class DropMove(msgspec.Struct, frozen=True, gc=False):
     """That is known now, or of no use any more."""
+
+    client: str
+
+
+class KeepHad(msgspec.Struct, frozen=True, gc=False):
+    """By source, the last event that a client may have had where its session was, as far as none came by here."""
+
+    client: str
+    had: Mapping[str, int]
+
+
+class DropHad(msgspec.Struct, frozen=True, gc=False):
+    """As much has come by here, or the session is gone."""
 
     client: str
 
@@ -278,7 +291,9 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """This broker has left the network for good, and has no clients. Nothing is lost if it ends now."""
 
 
-Kept: TypeAlias = Keep | Drop | KeepLine | DropLine | KeepChange | KeepAside | DropAside | KeepMove | DropMove
+Kept: TypeAlias = (
+    Keep | Drop | KeepLine | DropLine | KeepChange | KeepAside | DropAside | KeepMove | DropMove | KeepHad | DropHad
+)
 Effect: TypeAlias = (
     Remember
     | Send

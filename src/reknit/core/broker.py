@@ -84,6 +84,8 @@ __all__ = ["Broker", "BrokerOptions"]
 
 
 class Broker:
+    transit_type: type[Transit] = Transit
+
     def __init__(
         self,
         name: str,
@@ -134,9 +136,9 @@ class Broker:
         parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         below = (self.turn, self.overlay, self.routing.table, self.source, address)
-        self.recovery, history = make_recovery(options.recovery, options.links.loose, *below, rng)
+        self.recovery, history = make_recovery(options.recovery, options.links.may_lose, *below, rng)
         layers = (self.gate, self.overlay, self.routing, self.sessions, self.retained, self.shares, self.recovery)
-        self.transit = Transit(self.turn, *layers, history, self.source, seen, options)
+        self.transit = self.transit_type(self.turn, *layers, history, self.source, seen, options)
         self._handlers = self._make_handlers()
         timed = (self.links, self.overlay, self.replacing, self.gate, self.sessions, self.book, self.shares)
         self._deadlines = [each.deadline for each in (*timed, *([self.recovery] if self.recovery else ()))]
@@ -164,8 +166,7 @@ class Broker:
 
     def handle(self, given: Input, now: float) -> list[Effect]:
         turn = self.turn
-        turn.now = now
-        turn.effects = []
+        turn.now, turn.effects = now, []
         if self._begin_with is not None:
             self._begin(*self._begin_with)
         self._handlers[type(given)](given)
@@ -264,15 +265,13 @@ class Broker:
                     drained = self.sessions.drains(peer) and self.overlay.is_left_by(peer)
                     self.sessions.unlinked(peer)
                     self.routing.begin_session(peer)
-                    if keep:
-                        self.routing.tell_no_more(peer)
-                    else:
-                        self.routing.forget(peer)
+                    (self.routing.tell_no_more if keep else self.routing.forget)(peer)
                     if not drained and (lost or not keep):
-                        self.shares.lines.split()
+                        self.shares.lines.split(peer)
                     self._heard(peer)
                     self.replacing.unlinked(peer, keep)
                 case Left(peer=peer, heard=heard):
+                    self.shares.lines.left(peer)
                     self._on_overlay_events(self.replacing.left(peer, heard))
                 case Outside(event=about):
                     self._on_overlay_events(self.replacing.on_link_event(about))

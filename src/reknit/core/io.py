@@ -20,6 +20,7 @@ from reknit.core._effects import (
     Discard,
     Drop,
     DropAside,
+    DropHad,
     DropLine,
     DropMove,
     Effect,
@@ -29,6 +30,7 @@ from reknit.core._effects import (
     Keep,
     KeepAside,
     KeepChange,
+    KeepHad,
     KeepLine,
     KeepMove,
     Kept,
@@ -48,6 +50,7 @@ from reknit.core._effects import (
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire.messages import Change, Line
+from reknit.wire.planes import Place
 
 __all__ = [
     "Accepted",
@@ -66,6 +69,7 @@ __all__ = [
     "Drain",
     "Drop",
     "DropAside",
+    "DropHad",
     "DropLine",
     "DropMove",
     "Due",
@@ -79,6 +83,7 @@ __all__ = [
     "Keep",
     "KeepAside",
     "KeepChange",
+    "KeepHad",
     "KeepLine",
     "KeepMove",
     "Kept",
@@ -101,6 +106,7 @@ __all__ = [
     "Replace",
     "Reply",
     "Reserve",
+    "Reshape",
     "Retain",
     "Send",
     "SendDirect",
@@ -178,8 +184,11 @@ class Detach(msgspec.Struct, frozen=True, gc=False):
 
 
 class Subscribe(msgspec.Struct, frozen=True, gc=False):
+    """``order_s``: how long events of these patterns may wait for earlier ones of their source; 0: not at all."""
+
     client: str
     patterns: tuple[Pattern, ...]
+    order_s: float = 0.0
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
@@ -288,6 +297,17 @@ class Replace(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
 
+class Reshape(msgspec.Struct, frozen=True, gc=False):
+    """Give brokers on a ring other places; this one is the manager. ``base``: the version that the plan is for.
+
+    A ``Reply`` with the same ``request`` says how it went, and the new version.
+    """
+
+    base: int
+    places: tuple[Place, ...]
+    request: int
+
+
 # --- inputs: links that come and go by themselves; whoever gives these sees to a tree without swaps on their way
 
 
@@ -334,11 +354,13 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
     asides: Sequence[KeepAside] = ()
     """In the order of their numbers."""
     moves: Sequence[KeepMove] = ()
+    had: Mapping[str, Mapping[str, int]] = {}
+    """By client; see ``KeepHad``."""
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Stay | Publish
 Operation: TypeAlias = (
-    AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain
+    AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain | Reshape
 )
 Network: TypeAlias = Accepted | Dialled | DialFailed | Received | Direct | Lost | Due
 Input: TypeAlias = Network | Command | Operation | Exported | Recall

@@ -12,6 +12,7 @@ from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
 from reknit.core.recovery.options import RecoveryOptions
+from reknit.core.ring.options import RingOptions
 from reknit.core.routing.strategies import RoutingName
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.shares.options import ShareOptions
@@ -51,8 +52,19 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shares: ShareOptions = ShareOptions()
     book: BookOptions = BookOptions()
     recovery: RecoveryOptions = RecoveryOptions()
+    ring: RingOptions = RingOptions()
 
     def __post_init__(self) -> None:
         if self.recovery.names and (self.covering or self.routing == "flooding"):
             how = "covering" if self.covering else "flooding"
             raise ValueError(f"recovery needs tables that hold every pattern, and {how} hides some")
+        if self.routing == "rendezvous":
+            self._check_ring()
+
+    def _check_ring(self) -> None:
+        if self.covering:
+            raise ValueError("covering is for subscription-forwarding: on a ring nobody is told of patterns")
+        if self.recovery.names or self.links.loose:
+            raise ValueError("recovery is for a tree whose links lose events: on a ring they lose none")
+        if self.durable:
+            raise ValueError("a broker that routes by rendezvous has no store: its next life could tell no copies")

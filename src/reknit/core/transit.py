@@ -15,7 +15,7 @@ message an event has come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reknit.core.book.retained import RetainedLines
@@ -80,6 +80,13 @@ class Transit:
         self._again: dict[Custody, None] = {}  # of events that the clients here have had in a life before
         self._releasing = False
         self._seq = 0
+        self._order = None if recovery is None else recovery.order
+        self._in_order: Mapping[Any, float] = {} if recovery is None else recovery.order.wishes  # asked for every event
+        if recovery is not None:
+            sessions.ordered = recovery.order.want
+            sessions.departures.leaving = recovery.leaving.leave
+            sessions.departures.is_early = recovery.leaving.is_early
+        sessions.copies.late = history is not None
         sessions.copies.last_of_own = lambda: self._seq
 
     # --- in
@@ -124,6 +131,7 @@ class Transit:
         numbered = self.recovery.number(events, routes)
         for event, route in zip(events, routes, strict=True):
             self._dispatch(event, route, "", (), custody)
+        self._remember(events[-1])  # in the next life it may come back past the tree, to those who have had it
         self.recovery.keep(numbered)
 
     def take(self, events: Sequence[Event], arrived: Arrived) -> None:
@@ -166,8 +174,7 @@ class Transit:
     def _drop_copy(self, event: Event, arrived: Arrived) -> None:
         peer, custody = arrived.peer, arrived.custody
         self.turn.see(Kind.DROPPED, peer=peer, event=event, detail="copy")
-        if self.turn.keeping:
-            self._entrust(event, peer, custody)
+        self._entrust(event, peer, custody)
         for neighbour in arrived.relay:
             if neighbour in self.routing.route(event).neighbours:
                 self.overlay.forward(event, neighbour, peer, custody)
@@ -199,9 +206,10 @@ class Transit:
         Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it. But
         not where the copy is the first one, come round: then each of them would wait for the other.
         """
+        self.overlay.swaps.flush()  # it may have come in this very turn
         for name, link in self.overlay.links.of.items():
             if name != sender and not self.overlay.swaps.leads_round(name, sender):
-                link.entrust(event, custody)
+                link.entrust(event, sender, custody)
 
     def _remember(self, event: Event) -> None:
         if event.source not in self._seen and len(self._seen) >= self.options.sources_max:
@@ -260,6 +268,8 @@ class Transit:
         matches = route.matches if event.sharing is None or not event.sharing.alone else ()
         if matches and self.sessions.busy:
             matches = self.sessions.sift(event, sender, matches)
+        if matches and self._in_order and self._order is not None:
+            matches = self._order.sift(event, matches, custody)
         if matches:
             self.turn.effects.append(Deliver(event, matches))
         for neighbour in route.neighbours:
@@ -283,6 +293,7 @@ class Transit:
 
         And for a member of each group for which this broker was chosen then.
         """
+        self._remember(event)  # a next life, or the broker that a session moves to, has to take it for a copy
         if event.sharing is not None:
             self.shares.serve(event, event.sharing, self._own_custody(event))
             self._send_on()
@@ -290,6 +301,11 @@ class Transit:
                 return
         wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
         matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
+        if self.sessions.departures.drain is not None:
+            for client, _ in matches:
+                self.sessions.copies.came_back(event, client)
+        if matches and self._in_order:
+            matches = recovery.order.sift(event, matches, None)
         if matches:
             self.turn.effects.append(Deliver(event, matches))
 
@@ -330,6 +346,8 @@ class Transit:
             self.shares.end_of_turn()
         if self.shares.errands:
             self._send_on()
+        if self._order is not None and self._order.busy:
+            self._order.release()
 
     def _see_unrouted(self, event: Event, sender: str) -> None:
         """The gate did not wait for these neighbours any longer: they may have wanted the event, and nobody knows."""

@@ -12,13 +12,27 @@ from typing import Any
 
 from reknit.lab.reduce import Estimate
 
-__all__ = ["INK", "PALETTE", "as_percent", "band", "dress", "log_numbers", "new_figure", "save_figure", "shades"]
+__all__ = [
+    "INK",
+    "PALETTE",
+    "as_percent",
+    "band",
+    "dress",
+    "log_numbers",
+    "new_figure",
+    "remark",
+    "save_figure",
+    "shades",
+]
 
 DPI = 150
 INK = "#22272e"
 FAINT = "#d8dde3"
 PALETTE = ("#1b6ca8", "#e07a1f", "#3a9d5d", "#b8437a", "#6b5fb5", "#8a6d3b")
 """Colours that stay apart for most colour-blind readers, in the order of use."""
+
+REMARK_IN = 0.2
+"""The height of a line below the panels, in inches."""
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Any:
@@ -32,6 +46,19 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> A
     figure.text(0.012, 0.982, title, fontsize=15, fontweight="bold", color=INK, va="top")
     figure.text(0.012, 0.938, subtitle, fontsize=10, color=INK, alpha=0.8, va="top")
     return figure
+
+
+def remark(figure: Any, lines: Sequence[str]) -> None:
+    """Lines below the panels, for which the figure grows."""
+    height = figure.get_figheight()
+    added = REMARK_IN * (len(lines) + 1)
+    figure.set_figheight(height + added)
+    foot = added / (height + added)
+    x, _, width, top = figure.get_layout_engine().get()["rect"]
+    figure.get_layout_engine().set(rect=(x, foot, width, top - foot))
+    for place, line in enumerate(lines):
+        at = foot - REMARK_IN * (place + 0.5) / (height + added)
+        figure.text(0.012, at, line, fontsize=9, color=INK, va="top")
 
 
 def dress(axes: Any, title: str, x: str, y: str) -> None:

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from reknit.core.io import Drain, Replace, Reply, StopDrain
+from reknit.core.io import Drain, Replace, Reply, Reshape, StopDrain
 from reknit.core.view import changes
 from reknit.live import look
 from reknit.live.address import parse_address
@@ -33,6 +33,8 @@ from reknit.live.metrics import CONTENT_TYPE, Metrics
 from reknit.live.openapi import Operation, describe, routes
 from reknit.live.warden import STRANGER
 from reknit.wire.codec import PATH_BROKERS_MAX
+from reknit.wire.planes import PLACES_MAX
+from reknit.wire.ring import check_id
 
 __all__ = ["OPERATIONS", "PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
@@ -86,6 +88,18 @@ class ReplaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     of: str = ""
 
 
+class PlaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    address: str
+    id: Annotated[int, msgspec.Meta(ge=0)]
+    was: Annotated[int, msgspec.Meta(ge=0)]
+
+
+class PlacesRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    base: int
+    places: Annotated[list[PlaceRequest], msgspec.Meta(max_length=PLACES_MAX)]
+
+
 ChangeRequest: TypeAlias = SwapRequest | ReplaceRequest
 """What can be asked for at ``POST /changes``, told apart by ``kind``."""
 
@@ -130,6 +144,15 @@ OPERATIONS = (
         '"strategy": NAME, "head": [NAME, ...], "tail": [NAME, ...], "address": HOST:PORT}; '
         "409 and the reason if refused",
         ChangeRequest,
+        answers=_CHANGES,
+    ),
+    Operation(
+        "POST",
+        "/places",
+        "place",
+        'give brokers on a ring other places: {"base": VERSION, "places": [{"name": NAME, "address": HOST:PORT, '
+        '"id": ID, "was": ID}, ...]}, all of them; 409 and the reason if refused',
+        PlacesRequest,
         answers=_CHANGES,
     ),
     Operation(
@@ -262,6 +285,21 @@ class _Admin:
             return await self._answer(self._driver.operations.swap_link(wanted.middle, wanted.goal, wanted.of))
         path = (wanted.strategy, wanted.head, wanted.tail, wanted.address)
         return await self._answer(self._driver.operations.operate(lambda request: Replace(*path, request, wanted.of)))
+
+    async def place(self, request: Request) -> Response:
+        try:
+            wanted = msgspec.json.decode(await read_body(request), type=PlacesRequest)
+            for each in wanted.places:
+                check_name(each.name, "name")
+                parse_address(each.address)
+                check_id(each.id)
+                check_id(each.was)
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, ConfigError) as error:
+            return Json({"error": str(error)}, status_code=400)
+        if (routing := self._driver.broker.options.routing) != "rendezvous":
+            return Json({"error": f"{self._about.name} routes by {routing}, and is on no ring"}, status_code=409)
+        places = tuple(((each.id, each.name, each.address), each.was) for each in wanted.places)
+        return await self._answer(self._driver.operations.operate(lambda asked: Reshape(wanted.base, places, asked)))
 
     def _changes(self) -> dict[str, Any]:
         """Those that this broker takes or took part in, with their times in seconds since 1970."""

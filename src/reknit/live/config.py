@@ -23,8 +23,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from reknit.core.broker import BrokerOptions
+from reknit.core.links.options import LinkKind
 from reknit.core.overlay.shapes import Edge, find_cycle, names, shape_edges
 from reknit.live.address import parse_address
+from reknit.live.communities import CommunitiesSection
 from reknit.live.environment import overlay
 from reknit.live.errors import ConfigError
 from reknit.live.explain import explain
@@ -49,6 +51,7 @@ __all__ = [
     "check_name",
     "convert_network",
     "door_options",
+    "link_kinds",
     "network_edges",
     "parse_settings",
     "read_broker_file",
@@ -133,6 +136,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     trace: TraceSection = TraceSection()
     store: StoreSection = StoreSection()
     bounds: Bounds = Bounds()
+    communities: CommunitiesSection = CommunitiesSection()
     log: LogSection = LogSection()
 
     @property
@@ -189,6 +193,8 @@ class NetworkSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 class LinkSection(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     a: str
     b: str
+    kind: Literal["", "stream", "datagram"] = ""
+    """Whether events may be lost on it; empty for what ``loose`` under ``[options.links]`` says."""
 
 
 class NetworkFile(Settings, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -336,6 +342,11 @@ def network_edges(file: NetworkFile) -> list[Edge]:
     if cycle := find_cycle(edges):
         raise ConfigError(f"the links form a cycle: {' - '.join(cycle)}")
     return edges
+
+
+def link_kinds(file: NetworkFile) -> dict[Edge, LinkKind]:
+    """Those of links that have one of their own."""
+    return {(link.a, link.b): link.kind for link in (*file.link, *file.standby) if link.kind}
 
 
 def standby_edges(file: NetworkFile) -> list[Edge]:

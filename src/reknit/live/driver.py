@@ -408,7 +408,7 @@ class Driver:
         task.add_done_callback(self._tasks.discard)
 
     async def _dialling(self, peer: str, address: str) -> None:
-        port = self.port if self.port is not None and self.port.carries_links else None
+        port = self.port if self.broker.options.links.is_loose(peer) else None
         if reason := await (port.dial(peer, address) if port is not None else dial(self, peer, address)):
             self.journal.unreachable(peer, reason)
             self.turn(DialFailed(peer, reason))

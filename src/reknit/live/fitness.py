@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reknit.live.address import Address
+from reknit.live.communities import check_communities
 from reknit.live.config import Settings, door_options
 from reknit.live.errors import ConfigError
 from reknit.live.guard import Guard, is_loopback
@@ -40,6 +41,7 @@ def check_fit(name: str, settings: Settings, places: Mapping[str, Address]) -> G
         _check_store(Path(settings.store.path).absolute())
     if settings.trace.directory:
         check_directory(Path(settings.trace.directory).absolute(), "trace")
+    check_communities(settings.communities)
     guard = Guard(settings.access)
     if "admin" in places:
         check_operators(places["admin"], guard, f"broker {name}")
@@ -59,12 +61,13 @@ def _check_links(name: str, tls: TlsSection, places: Mapping[str, Address]) -> N
 
 def _check_datagrams(name: str, settings: Settings) -> None:
     options = settings.options
-    if not (options.recovery.names or options.links.loose):
+    if not (options.recovery.names or options.links.may_lose):
         return
     if settings.tls.link_authorities:
         raise ConfigError(f"broker {name}: datagrams are not in TLS; with link_authorities there is no recovery")
-    if options.links.loose and not options.links.datagrams:
-        raise ConfigError(f"broker {name}: options.links.loose needs options.links.retransmit_s for all but events")
+    if options.links.may_lose and not options.links.datagrams:
+        what = "options.links.loose" if options.links.loose else "a link of datagrams"
+        raise ConfigError(f"broker {name}: {what} needs options.links.retransmit_s for all but events")
 
 
 def _check_store(path: Path) -> None:

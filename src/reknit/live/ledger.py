@@ -12,6 +12,7 @@ it matters only to sessions that last, and what those were given is in the same 
     changes   id                  a change of the tree that is over, for operators; its times are seconds since 1970
     aside     client and number   an event for a session that is on its way
     moves     client              a session that is on its way, or may be
+    had       client              by source, what one that has moved here had before, beyond what came by here
     about     incarnation         of the last life, so that the next one is another even if the clock goes back
 
 Owns: these entries, and how they become values again. Must not know: how or when a batch is committed.
@@ -28,11 +29,13 @@ import msgspec
 from reknit.core.io import (
     Drop,
     DropAside,
+    DropHad,
     DropLine,
     DropMove,
     Keep,
     KeepAside,
     KeepChange,
+    KeepHad,
     KeepLine,
     KeepMove,
     Kept,
@@ -50,7 +53,7 @@ from reknit.wire.messages import Line
 __all__ = ["Ledger", "Past", "StoreCounters", "incarnation_entry", "read_past"]
 
 OUTBOX, BOOK, SEEN, CHANGES, ABOUT = "outbox", "book", "seen", "changes", "about"
-ASIDE, MOVES = "aside", "moves"
+ASIDE, MOVES, HAD = "aside", "moves", "had"
 SOURCES_MAX = 4_096
 """Sources whose last event is written down; beyond it the one that was written first goes."""
 _INCARNATION = b"incarnation"
@@ -102,11 +105,11 @@ class _Move(msgspec.Struct, array_like=True, frozen=True):
     peer: str
     move: int
     came: bool
-    seen: dict[str, int] = {}
 
 
 _asides = msgspec.msgpack.Decoder(_Aside)
 _moves = msgspec.msgpack.Decoder(_Move)
+_had = msgspec.msgpack.Decoder(dict[str, int])
 
 
 def incarnation_entry(incarnation: int) -> Batch:
@@ -152,10 +155,14 @@ class Ledger:
                 changes[_aside_key(client, number)] = _encode(_Aside(encode_event(event), patterns, group))
             case DropAside(client, numbers):
                 changes.update(dict.fromkeys(_aside_key(client, number) for number in numbers))
-            case KeepMove(client, peer, move, came, seen):
-                changes[MOVES, client.encode()] = _encode(_Move(peer, move, came, dict(seen)))
+            case KeepMove(client, peer, move, came):
+                changes[MOVES, client.encode()] = _encode(_Move(peer, move, came))
             case DropMove(client):
                 changes[MOVES, client.encode()] = None
+            case KeepHad(client, had):
+                changes[HAD, client.encode()] = _encode(dict(had))
+            case DropHad(client):
+                changes[HAD, client.encode()] = None
 
     @property
     def idle(self) -> bool:
@@ -194,6 +201,7 @@ class Past:
     changes: list[dict[str, Any]] = field(default_factory=list)
     asides: list[KeepAside] = field(default_factory=list)
     moves: list[KeepMove] = field(default_factory=list)
+    had: dict[str, dict[str, int]] = field(default_factory=dict)
     incarnation: int = 0
     entries: int = 0
 
@@ -204,7 +212,7 @@ class Past:
         shares = {client: each.shared_patterns() for client, each in asked.items()}
         changes = [_shifted(each, -wall_offset) for each in self.changes]
         asides = sorted(self.asides, key=lambda each: each.number)
-        return Recall(clients, self.seen, self.lines, self.kept, changes, shares, asides, self.moves)
+        return Recall(clients, self.seen, self.lines, self.kept, changes, shares, asides, self.moves, self.had)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
@@ -248,7 +256,9 @@ def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
         past.asides.append(_aside(key, value))
     elif shelf == MOVES:
         move = _moves.decode(value)
-        past.moves.append(KeepMove(key.decode(), move.peer, move.move, move.came, move.seen))
+        past.moves.append(KeepMove(key.decode(), move.peer, move.move, move.came))
+    elif shelf == HAD:
+        past.had[key.decode()] = _had.decode(value)
     elif shelf == SEEN:
         past.seen[key.decode()] = int.from_bytes(value, "big")
     elif (shelf, key) == (ABOUT, _INCARNATION):

@@ -41,6 +41,7 @@ class Moves:
         """Set when this broker has left the network for good."""
         self._door = door
         self._clients = clients
+        self._arrived: list[Command] = []  # what the core has to hear of sessions that are here
         self._thawed: list[tuple[int, bytes]] = []
         self.pending = False  # asked at the end of each turn: is there anything to ``give``?
 
@@ -56,7 +57,8 @@ class Moves:
             case Reserve(client):
                 self._door.moves.reserve(client)
             case Import(client, state):
-                self._door.arrive(client, state, now)
+                self._arrived += self._door.arrive(client, state, now)
+                self.pending = True
             case Discard(client, taken_over):
                 self._door.discard(client, now, taken_over=taken_over)
             case Refer(broker, door):
@@ -76,6 +78,8 @@ class Moves:
 
     def _take(self, now: float) -> Iterator[Exported | Command]:
         yield from self._door.moods.take()
+        arrived, self._arrived = self._arrived, []
+        yield from arrived
         thawed, self._thawed = self._thawed, []
         for conn, data in thawed:
             yield from self._door.received(conn, data, now)

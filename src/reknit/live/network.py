@@ -32,7 +32,7 @@ import msgspec
 from reknit.live.address import Address, free_ports
 from reknit.live.config import Settings, check_name
 from reknit.live.errors import ConfigError, StartFailed
-from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, neighbours_of, own_store, settings_of
+from reknit.live.plan import PLACES, NetworkPlan, PlannedBroker, broker_command, linked_at_first, own_store, settings_of
 from reknit.live.statefile import BrokerState, NetworkState, claim, remove_state, write_state
 
 __all__ = ["EXIT_DRAINED", "Network"]
@@ -108,9 +108,7 @@ class Network:
         self._directory = directory
         self._say = say
         self._children = {
-            broker.name: _Child(
-                broker, neighbours_of(broker.name, plan.edges, plan.brokers), settings_of(broker.name, plan)
-            )
+            broker.name: _Child(broker, linked_at_first(broker.name, plan), settings_of(broker.name, plan))
             for broker in plan.brokers
         }
         self._memory: tempfile.TemporaryDirectory[str] | None = None

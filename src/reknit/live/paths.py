@@ -21,6 +21,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "trace": ("directory",),
     "store": ("path",),
     "broker": ("state",),
+    "communities": ("secret_file",),
 }
 """By section."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from reknit.core.links.options import LinkKind
 from reknit.core.overlay.shapes import Edge
 from reknit.live.address import Address, free_ports, parse_address, port_is_free
 from reknit.live.config import (
@@ -23,6 +24,7 @@ from reknit.live.config import (
     NetworkFile,
     Settings,
     StoreSection,
+    link_kinds,
     network_edges,
     standby_edges,
     with_standby,
@@ -35,7 +37,9 @@ __all__ = [
     "NetworkPlan",
     "PlannedBroker",
     "broker_command",
+    "contacts_of",
     "dialler",
+    "linked_at_first",
     "neighbours_of",
     "own_store",
     "plan_network",
@@ -44,6 +48,9 @@ __all__ = [
 
 
 PLACES = ("mqtt", "listen", "admin")
+
+CONTACTS = 2
+"""Brokers by which another one finds the ring: one may be down."""
 """What a broker needs an address for."""
 MORE_PLACES = ("mqtts", "ws", "wss", "relay")
 """What it may have one for, if it is named."""
@@ -74,6 +81,8 @@ class NetworkPlan:
     settings: Settings
     standby: tuple[Edge, ...] = ()
     """Links that are made when the tree is torn."""
+    kinds: Mapping[Edge, LinkKind] = field(default_factory=dict)
+    """Of links that have one of their own."""
 
 
 def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
@@ -102,7 +111,7 @@ def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
     # The links were checked as a whole, so that no broker has to search for cycles when it starts.
     options = msgspec.structs.replace(file.options, founded=True)
     shared = msgspec.structs.replace(file.settings, options=options)
-    return NetworkPlan(brokers, tuple(edges), shared, tuple(standby_edges(file)))
+    return NetworkPlan(brokers, tuple(edges), shared, tuple(standby_edges(file)), link_kinds(file))
 
 
 def dialler(a: str, b: str) -> str:
@@ -121,11 +130,27 @@ def neighbours_of(name: str, edges: Sequence[Edge], brokers: Sequence[PlannedBro
     return found
 
 
+def contacts_of(name: str, brokers: Sequence[PlannedBroker]) -> dict[str, str]:
+    """By whom a broker finds the ring: the first two of those that stand before it. The first of all has nobody."""
+    place = [broker.name for broker in brokers].index(name)
+    return {broker.name: str(broker.listen) for broker in brokers[: min(place, CONTACTS)]}
+
+
+def linked_at_first(name: str, plan: NetworkPlan) -> dict[str, str]:
+    """Whom a broker is told of when it begins."""
+    if plan.settings.options.routing == "rendezvous":
+        return contacts_of(name, plan.brokers)
+    return neighbours_of(name, plan.edges, plan.brokers)
+
+
 def settings_of(name: str, plan: NetworkPlan) -> Settings:
-    """What one broker of the network is told: what all are, and its own standby links."""
+    """What one broker of the network is told: what all are, its own standby links, and of which kind its links are."""
     where = {broker.name: str(broker.listen) for broker in plan.brokers}
     ends = [other for one, other in (*plan.standby, *(edge[::-1] for edge in plan.standby)) if one == name]
     options = with_standby(plan.settings.options, {other: where[other] for other in ends})
+    kinds = {b if a == name else a: kind for (a, b), kind in plan.kinds.items() if name in (a, b)}
+    links = msgspec.structs.replace(options.links, kinds=options.links.kinds | kinds)
+    options = msgspec.structs.replace(options, links=links)
     return msgspec.structs.replace(plan.settings, options=options, store=own_store(name, plan.settings.store))
 
 

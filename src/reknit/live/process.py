@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import gc
 import importlib.metadata
@@ -27,8 +28,9 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp
 
-from reknit.core.broker import Broker
+from reknit.core.brokers import make_broker
 from reknit.core.io import Remember
+from reknit.gateway.broker import MemberBroker
 from reknit.live.address import Address, listen
 from reknit.live.admin import About, AdminServer, admin_app
 from reknit.live.config import Settings, door_options
@@ -37,6 +39,7 @@ from reknit.live.driver import Driver
 from reknit.live.durable import DurableDriver
 from reknit.live.errors import ConfigError, StartFailed
 from reknit.live.fitness import IN_TLS, check_fit
+from reknit.live.gateway import LiveGateway, gateway_open
 from reknit.live.guard import Guard, is_loopback
 from reknit.live.journal import Journal, Say
 from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
@@ -179,6 +182,7 @@ class RunningBroker:
     listen: Address
     admin: Address | None
     doors: Mapping[str, Address]
+    gateway: LiveGateway | None = None
 
 
 @contextlib.asynccontextmanager
@@ -217,18 +221,21 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
             app = _guarded(plan, driver, About(plan.name, incarnation, os.getpid(), *addresses))
             undo.push_async_callback(AdminServer(app, sockets["admin"], driver.counters).close)
         journal.begin(driver.waiting_for())
+        member = await undo.enter_async_context(gateway_open(plan.settings.communities, driver))
+        if member is not None:
+            journal.say(f"a member of {', '.join(plan.settings.communities.topics)} at {member.member.address}")
         doors = {key: bound[key] for key in DOORS if key in bound}
-        yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"), doors)
+        yield RunningBroker(driver, bound["mqtt"], bound["listen"], bound.get("admin"), doors, member)
 
 
 async def _open_datagrams(driver: Driver, address: Address, undo: contextlib.AsyncExitStack) -> None:
     """At the number at which links come in, if anything is to be said past the tree, or events may be lost."""
     options = driver.broker.options
-    if not (options.recovery.names or options.links.loose):
+    if not (options.recovery.names or options.links.may_lose):
         return
     try:
         transport, driver.port = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: DatagramPort(driver, options.links.loose), local_addr=address
+            lambda: DatagramPort(driver, options.links.may_lose), local_addr=address
         )
     except OSError as error:
         raise StartFailed(f"datagrams at {address}: {error.strerror}") from None
@@ -329,10 +336,14 @@ def _driver(
     listens, serves = _reachable(plan.known_at or bound["listen"]), _reachable(bound["mqtt"])
     relays = _reachable(bound["relay"]) if "relay" in bound else ""
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
-    broker = Broker(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves, relay=relays)
+    kind = MemberBroker if settings.communities.topics else make_broker
+    broker = kind(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves, relay=relays)
     keeper = storage.keeper if storage is not None else None
     epoch, version = time.time() - time.monotonic(), importlib.metadata.version("reknit")
-    door = Door(door_options(settings.mqtt), rng, epoch, version, keeper)
+    taken = door_options(settings.mqtt)
+    if options.routing == "rendezvous":
+        taken = dataclasses.replace(taken, wildcards=False)
+    door = Door(taken, rng, epoch, version, keeper)
     memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
     shell |= {"guard": guard, "link_tls": link_tls(settings.tls, plan.name)}

@@ -26,6 +26,7 @@ __all__ = [
     "INTEGER_MIN",
     "MARKS_BYTES_MAX",
     "NUMBERS_MAX",
+    "ORDER_PROPERTY",
     "SELECTOR_PROPERTY",
     "TYPES_PROPERTY",
     "Attributes",
@@ -52,6 +53,7 @@ INTEGER_MIN = -(2**63)
 INTEGER_MAX = 2**63 - 1
 
 SELECTOR_PROPERTY = "selector"
+ORDER_PROPERTY = "order"
 """The user property of a SUBSCRIBE that holds the selector of all its filters."""
 
 TYPES_PROPERTY = "reknit-types"

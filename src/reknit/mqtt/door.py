@@ -402,6 +402,8 @@ class Door:
             commands.append(io.Subscribe(session.client, tuple(outcome.learn)))
         if outcome.forget:
             commands.append(io.Unsubscribe(session.client, tuple(outcome.forget)))
+        for pattern, order_s in outcome.order:
+            commands.append(io.Subscribe(session.client, (pattern,), order_s))
         if outcome.join:
             commands.append(io.Join(session.client, tuple(outcome.join)))
         if outcome.part:

@@ -92,6 +92,8 @@ def connack_properties(packet: Connect, client: str, expiry_s: int, options: Doo
         announced.append((PropertyId.SERVER_KEEP_ALIVE, interval))
     if options.response_information and integer(packet.properties, PropertyId.REQUEST_RESPONSE_INFORMATION, 0):
         announced.append((PropertyId.RESPONSE_INFORMATION, f"{options.response_information}/{client}"))
+    if not options.wildcards:
+        announced.append((PropertyId.WILDCARDS_AVAILABLE, 0))
     if not packet.client_id:
         announced.append((PropertyId.ASSIGNED_CLIENT_ID, client))
     return tuple(announced)

@@ -224,14 +224,15 @@ class Lives:
         self.hang_up(connection, [], now)
         return connection.conn
 
-    def arrive(self, client: str, state: bytes, now: float) -> None:
-        """A session that was reserved is here."""
+    def arrive(self, client: str, state: bytes, now: float) -> list[io.Command]:
+        """A session that was reserved is here. The commands say what the core does not know of it."""
         session = self.sessions[client] = self.moves.arrived(client, state, now)
         self._identify(session, session.user)
         self._outbox.moods.absent(session)
         self.counters.sessions = len(self.sessions)
         session.changed()
         self._watch_away(session)
+        return _orders(session)
 
     def recall(self, session: Session, commands: list[io.Command], now: float) -> None:
         """A session of a life before; it may be over."""
@@ -241,6 +242,7 @@ class Lives:
         self.counters.sessions = len(self.sessions)
         if session.ends_at > now:
             self._watch_away(session)
+            commands += _orders(session)
         else:
             self._end(session, commands)
 
@@ -395,3 +397,8 @@ class Lives:
             self._dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", commands, now)
         else:
             self._watch(connection, connection.heard)
+
+
+def _orders(session: Session) -> list[io.Command]:
+    """Of which patterns events may wait for earlier ones: the core knows the patterns alone."""
+    return [io.Subscribe(session.client, (pattern,), wait_s) for pattern, wait_s in session.subscriptions.ordered()]

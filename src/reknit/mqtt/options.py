@@ -78,6 +78,8 @@ class DoorOptions:
     """How long a client that comes to another broker waits for the one that has its session; then it gets 0x89."""
     home_lost_s: float = 30.0
     """If the one that has the session is out of reach for so long, the client begins a new one where it comes."""
+    wildcards: bool = True
+    """Whether a filter may have wildcards; if not, such a one is answered with 0xA2. Never on a ring."""
     refused_filters: tuple[str, ...] = ()
     """Filters to which nobody may subscribe, word for word; the answer is 0x80."""
     sys_interval_s: float = 10.0

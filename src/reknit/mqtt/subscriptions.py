@@ -10,13 +10,14 @@ Owns: the table from filter to subscription, and from pattern back. Must not kno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import msgspec
 
-from reknit.model.event import SELECTOR_PROPERTY, Event
+from reknit.model.event import ORDER_PROPERTY, SELECTOR_PROPERTY, Event
 from reknit.model.pattern import BadPattern, Pattern
 from reknit.mqtt.access import Grants
 from reknit.mqtt.bulletin import is_local
@@ -25,7 +26,7 @@ from reknit.mqtt.packets import Request, Subscribe, Unsubscribe
 from reknit.mqtt.properties import Properties, PropertyId, integer, pairs
 from reknit.mqtt.reasons import Reason
 
-__all__ = ["Outcome", "Refusal", "Subscription", "Subscriptions", "read_request", "selector_of"]
+__all__ = ["Outcome", "Refusal", "Subscription", "Subscriptions", "order_of", "read_request", "selector_of"]
 
 
 Share: TypeAlias = tuple[str, Pattern]
@@ -42,6 +43,8 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
     retain_as_published: bool = False
     group: str = ""
     """With whose other members it is shared; empty for a subscription of the client's own."""
+    order_s: float = 0.0
+    """For how long events may wait for earlier ones of their source that were lost."""
 
     @property
     def share(self) -> Share:
@@ -78,6 +81,8 @@ class Outcome:
     join: list[Share] = field(default_factory=list)
     part: list[Share] = field(default_factory=list)
     """The same of what is shared."""
+    order: list[tuple[Pattern, float]] = field(default_factory=list)
+    """Of which patterns events may wait for earlier ones, and how long, from now on."""
     replay: list[Subscription] = field(default_factory=list)
     """Those that are to be sent what was retained."""
 
@@ -97,12 +102,13 @@ class Outcome:
 class Subscriptions:
     """The subscriptions of one session."""
 
-    __slots__ = ("_by_filter", "_by_pattern", "_by_share", "_special", "local")
+    __slots__ = ("_by_filter", "_by_pattern", "_by_share", "_orders", "_special", "local")
 
     def __init__(self) -> None:
         self._by_filter: dict[str, Subscription] = {}
         self._by_pattern: dict[Pattern, list[Subscription]] = {}
         self._by_share: dict[Share, list[Subscription]] = {}
+        self._orders: dict[Pattern, float] = {}  # as the core knows it, where it is not 0
         self._special = 0
         self.local = 0  # how many ask for what only this broker publishes, which the core need not know
 
@@ -127,6 +133,23 @@ class Subscriptions:
         """Those of a session that another door had; the core knows their patterns."""
         for each in subscriptions:
             self._put(each)
+        self.orders(Outcome(), self._by_pattern)
+
+    def orders(self, outcome: Outcome, patterns: Iterable[Pattern]) -> None:
+        """Note for how long events of these may wait, where that has changed; of several wishes the longest counts."""
+        for pattern in dict.fromkeys(patterns):
+            wait_s = max((each.order_s for each in self._by_pattern.get(pattern, ())), default=0.0)
+            if wait_s == self._orders.get(pattern, 0.0):
+                continue
+            self._orders[pattern] = wait_s
+            if not wait_s:
+                del self._orders[pattern]
+            if pattern in self._by_pattern:
+                outcome.order.append((pattern, wait_s))
+
+    def ordered(self) -> list[tuple[Pattern, float]]:
+        """The same, all of it, for a core that does not know."""
+        return list(self._orders.items())
 
     @property
     def shares(self) -> bool:
@@ -153,8 +176,10 @@ class Subscriptions:
             outcome.reasons.append(Reason(read.qos))
             if not read.group and request.retain_handling < (1 if request.filter in self else 2):
                 outcome.replay.append(read)
+            before = self._by_filter.get(request.filter, read)
             learn, forget = self._put(read)
             outcome.note(learn, forget)
+            self.orders(outcome, (before.pattern, read.pattern))
         return outcome
 
     def unsubscribe(self, packet: Unsubscribe) -> Outcome:
@@ -162,7 +187,10 @@ class Subscriptions:
         for topic_filter in packet.filters:
             known = topic_filter in self
             outcome.reasons.append(Reason.SUCCESS if known else Reason.NO_SUBSCRIPTION_EXISTED)
-            outcome.note(None, self._drop(self._by_filter.pop(topic_filter, None)))
+            before = self._by_filter.pop(topic_filter, None)
+            outcome.note(None, self._drop(before))
+            if before is not None:
+                self.orders(outcome, (before.pattern,))
         return outcome
 
     def _holders(self, of: Subscription) -> list[Subscription]:
@@ -221,6 +249,18 @@ def selector_of(properties: Properties) -> str:
     return found[0] if found else ""
 
 
+def order_of(properties: Properties) -> float:
+    """For how long a SUBSCRIBE lets events wait for earlier ones, in seconds; 0 where it does not say so."""
+    found = [value for name, value in pairs(properties) if name == ORDER_PROPERTY]
+    try:
+        seconds = [float(value) for value in found]
+    except ValueError:
+        seconds = [math.nan]
+    if len(found) > 1 or not all(0 <= each < math.inf for each in seconds):
+        raise BadPattern(f"{ORDER_PROPERTY} says once for how many seconds events may wait for earlier ones")
+    return seconds[0] if seconds else 0.0
+
+
 def read_request(request: Request, properties: Properties, options: DoorOptions) -> Subscription | Refusal:
     """The subscription that a request asks for, or why it cannot be one."""
     if request.filter in options.refused_filters:
@@ -231,14 +271,19 @@ def read_request(request: Request, properties: Properties, options: DoorOptions)
         pattern = Pattern.parse(topic_filter)
     except BadPattern as error:
         return Refusal(Reason.FILTER_INVALID, _one_line(error))
+    if not options.wildcards and ("+" in topic_filter or "#" in topic_filter):
+        return Refusal(Reason.WILDCARDS_NOT_SUPPORTED, "this broker takes exact topics, not filters with + or #")
     try:
         selector = selector_of(properties)
         pattern = Pattern.parse(topic_filter, selector) if selector else pattern
+        order_s = 0.0 if group or is_local(request.filter) else order_of(properties)
     except BadPattern as error:
         return Refusal(Reason.IMPLEMENTATION_ERROR, _one_line(error))
     identifier = integer(properties, PropertyId.SUBSCRIPTION_ID, 0)
     as_published = request.retain_as_published
-    return Subscription(request.filter, pattern, request.qos, request.no_local, identifier, as_published, group)
+    return Subscription(
+        request.filter, pattern, request.qos, request.no_local, identifier, as_published, group, order_s
+    )
 
 
 def _group_of(topic_filter: str) -> tuple[str, str]:

@@ -15,15 +15,16 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from reknit.sim.checkers.delivery import Tally
+from reknit.sim.circle import run_circle_seed
 from reknit.sim.gathering import run_gathering_seed
 from reknit.sim.schedule import FOCI, Focus, run_seed
 from reknit.trace.records import Kind, Record
 
 __all__ = ["SUBJECTS", "Report", "SeedResult", "Subject", "run_campaign"]
 
-Subject: TypeAlias = Focus | Literal["communities"]
-"""What a campaign is about: brokers, in one of the ways to look at them, or peers without any."""
-SUBJECTS: tuple[Subject, ...] = (*FOCI, "communities")
+Subject: TypeAlias = Focus | Literal["ring", "communities"]
+"""What a campaign is about: brokers, in one of the ways to look at them, or on a ring, or peers without any."""
+SUBJECTS: tuple[Subject, ...] = (*FOCI, "ring", "communities")
 
 VIOLATIONS_SHOWN_MAX = 20
 """Of one schedule; one fault often shows many times."""
@@ -33,6 +34,7 @@ LAST_STEPS = (
     *("answer", "mark"),  # of a return
     *("connect at the neighbour", "connectAck at the new"),  # of an add
     "left",  # of a drain
+    *("over", "let go", "dismissed", "RCFG_FINISH", "caught up"),  # of a change of places
 )
 """How the names of those steps begin behind which a broker takes part in a change no more."""
 
@@ -69,6 +71,8 @@ class Report:
 def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
     if focus == "communities":
         return _check_gathering(seed)
+    if focus == "ring":
+        return _check_circle(seed)
     outcome = run_seed(seed, focus)
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
@@ -79,6 +83,16 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
         coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
         for kind in (Kind.GAP, Kind.RECOVERED, Kind.GIVEN_UP):
             coverage[f"recovery seen: {kind.value.replace('_', ' ')}"] += coverage[kind.value]
+    shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
+    return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def _check_circle(seed: int) -> SeedResult:
+    outcome = run_circle_seed(seed)
+    coverage = Counter(record.kind.value for record in outcome.records)
+    coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
+    coverage.update(_changes(outcome.records))
+    coverage["routing: rendezvous"] += 1
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reknit.core.broker import Broker, BrokerOptions
+from reknit.core.brokers import make_broker
 from reknit.core.io import (
     AddLink,
     Attach,
@@ -40,6 +41,7 @@ from reknit.core.io import (
     RemoveLink,
     Replace,
     Reply,
+    Reshape,
     Retain,
     Send,
     SendDirect,
@@ -49,6 +51,8 @@ from reknit.core.io import (
     Thaw,
     Unsubscribe,
 )
+from reknit.core.ring_broker import RingBroker
+from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.clients import Clients
@@ -57,6 +61,7 @@ from reknit.sim.network import Network, NetworkOptions
 from reknit.sim.shelf import Shelf
 from reknit.trace.records import Kind, Record
 from reknit.wire.messages import Change
+from reknit.wire.planes import Place
 
 __all__ = ["Cluster", "Node", "Runaway"]
 
@@ -92,6 +97,7 @@ class Cluster:
     ) -> None:
         """The greater name of each edge dials, as ``reknit up`` has it. ``durable`` brokers have stores."""
         self.kernel = Kernel()
+        self.kind: Callable[..., Broker] = make_broker
         self.options = options
         self.seed = seed
         self.rng = random.Random(f"{seed}/cluster")
@@ -102,6 +108,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
         self.sent_directly: Callable[[str, str, bytes], None] | None = None  # the same, past the tree
+        self.options_of: Callable[[str], BrokerOptions] = lambda _: self.options  # by broker
+        self.order_of: Callable[[str], float] = lambda _: 0.0  # how long events may wait for earlier ones, by client
         self.steps = 0  # inputs handled
         self.steps_max: int | None = None
         self._requests = 0
@@ -126,7 +134,7 @@ class Cluster:
         node.incarnation += 1
         rng = random.Random(f"{self.seed}/{name}/{node.incarnation}")
         known = (dict(node.neighbours), name, dict(node.links), node.notes, node.leaves)
-        node.broker = Broker(name, node.incarnation, self.options, rng, *known, new=node.incarnation == 1)
+        node.broker = self.kind(name, node.incarnation, self.options_of(name), rng, *known, new=node.incarnation == 1)
         node.paused, node.alarm = False, None
         node.inbox.clear()
         node.retained.clear()
@@ -268,12 +276,20 @@ class Cluster:
                 self.clients.redirect(name, client, broker)
             case Import(client=client, state=state):
                 self.clients.import_(name, client, state)
+                self._say_order(name, client)
             case Discard(client=client, taken_over=taken_over):
                 (self.clients.oust if taken_over else self.clients.detach)(name, client)
             case Refer(broker=broker):
                 self.nodes[name].heir = broker
             case Ended():
                 self._end(name)
+
+    def _say_order(self, name: str, client: str) -> None:
+        """A session that has come, or was kept: the broker knows what it wants, but not in which order."""
+        node = self.nodes[name]
+        if (order_s := self.order_of(client)) and node.broker is not None:
+            patterns = node.broker.routing.table.of(client_hop(client))
+            self.kernel.after(0.0, self.give, name, Subscribe(client, tuple(patterns), order_s))
 
     def _end(self, name: str) -> None:
         node = self.nodes[name]
@@ -295,13 +311,13 @@ class Cluster:
 
     def attach(self, broker: str, client: str, patterns: Iterable[Pattern] = ()) -> None:
         self.give(broker, Attach(client))
-        self.give(broker, Subscribe(client, tuple(patterns)))
+        self.give(broker, Subscribe(client, tuple(patterns), self.order_of(client)))
 
     def detach(self, broker: str, client: str) -> None:
         self.give(broker, Detach(client))
 
     def subscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
-        self.give(broker, Subscribe(client, patterns))
+        self.give(broker, Subscribe(client, patterns, self.order_of(client)))
 
     def unsubscribe(self, broker: str, client: str, *patterns: Pattern) -> None:
         self.give(broker, Unsubscribe(client, patterns))
@@ -323,6 +339,11 @@ class Cluster:
     def remove_link(self, one: str, other: str) -> int:
         self._requests += 1
         self.give(one, RemoveLink(other, self._requests))
+        return self._requests
+
+    def reshape(self, manager: str, base: int, places: Sequence[Place]) -> int:
+        self._requests += 1
+        self.give(manager, Reshape(base, tuple(places), self._requests))
         return self._requests
 
     def drain(self, name: str) -> int:
@@ -370,6 +391,8 @@ class Cluster:
         broker = node.broker
         if broker is None or node.paused or not broker.gate.open:
             return False
+        if isinstance(broker, RingBroker):
+            return not broker.unrest() and broker.sessions.at_rest and broker.shares.at_rest
         if not broker.overlay.at_rest or not broker.sessions.at_rest:
             return False
         if not broker.replacing.at_rest or not broker.shares.at_rest:

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reknit.community.hierarchy import Hierarchy, filter_of
-from reknit.community.options import CourierOptions, PeerOptions, ScampOptions, SuperOptions, TopicOptions
+from reknit.community.options import CourierOptions, GridOptions, PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.sim.assembly import Assembly, Runaway
 from reknit.sim.checkers.parasites import check_parasites
 from reknit.sim.checkers.reception import Terms, check_reception
-from reknit.sim.checkers.views import check_view_sizes, check_views
+from reknit.sim.checkers.views import check_view_sizes, check_views, even_size, scamp_size
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
@@ -35,6 +35,8 @@ SETTLE_S = 2.5 * LEASE_S
 """How long it takes until tables are what they should be again: two leases, and the search for communities above."""
 
 CALM_S = 6.0
+MEMBERSHIPS = ("scamp", "scamp", "semi-structured", "structured")
+GRID = GridOptions(lease_s=LEASE_S, refresh_s=3.0, meet_s=0.3, meet_s_max=3.0, answer_s=0.5)
 STEPS_MAX = 400_000
 
 TREES: tuple[tuple[str, ...], ...] = (
@@ -98,7 +100,12 @@ def draw_gathering(seed: int) -> GatheringPlan:
             duplication=rng.choice((0.0, 0.02)),
         ),
         topic=TopicOptions(
-            c=rng.choice((2.0, 5.0)), g=rng.choice((3.0, 8.0)), a=rng.choice((1.0, 2.0)), scamp=scamp, supers=supers
+            c=rng.choice((2.0, 5.0)),
+            g=rng.choice((3.0, 8.0)),
+            a=rng.choice((1.0, 2.0)),
+            membership=random.Random(f"{seed}/membership").choice(MEMBERSHIPS),
+            scamp=scamp,
+            supers=supers,
         ),
         rounds=rng.randint(1, 2),
         round_s=rng.uniform(4.0, 10.0),
@@ -114,7 +121,7 @@ class _Run:
         self.plan = plan
         self.rng = random.Random(f"{plan.seed}/run")
         options = PeerOptions(
-            topic=plan.topic, parents=plan.parents, courier=CourierOptions(retry_s=0.15), observe=True
+            topic=plan.topic, parents=plan.parents, courier=CourierOptions(retry_s=0.15), grid=GRID, observe=True
         )
         self.assembly = Assembly(options, plan.network, str(plan.seed), STEPS_MAX)
         self.wants: dict[str, list[str]] = {}
@@ -256,12 +263,13 @@ def _judged(
 
     topic = plan.topic
     terms = Terms(topic.c, topic.g, topic.a, topic.z, 1.0 - plan.network.loss)
+    even = even_size(topic.c)
     verdict = check_reception(records, ladder, terms, CALM_S)
     found = [
         *problems,
         *check_parasites(records, ladder, late_s_max=LEASE_S + 1.0),
         *check_views(records, topic.scamp.view_max, topic.z),
-        *check_view_sizes(records, topic.scamp.copies),
+        *check_view_sizes(records, even if topic.membership == "structured" else scamp_size(topic.scamp.copies)),
         *verdict.violations,
     ]
     published = sum(record.kind is Kind.PUBLISHED for record in records)

@@ -74,6 +74,8 @@ class Network:
         self.alive = alive
         self.latency_of: Callable[[str, str], float] | None = None
         """By the names of both ends: how long each frame between them takes. None: each frame draws its own."""
+        self.is_stream: Callable[[str, str], bool] = lambda one, other: not options.datagrams
+        """By the names of both ends: whether what connects them is a stream."""
         self.loss = options.loss  # may be changed while it runs
         self.traffic = Traffic()
         self._ends: dict[int, _End] = {}
@@ -106,7 +108,7 @@ class Network:
         if far is None:
             if not self._cut(end.node, end.other) and not self._cut(end.other, end.node):
                 self.kernel.after(2 * self._latency(end.node, end.other), self._lose, conn, "connection reset")
-        elif self.options.datagrams:
+        elif not self.is_stream(end.node, end.other):
             self._send_datagram(end, frame)
         elif self._cut(end.node, end.other):
             far.waiting.append(frame)

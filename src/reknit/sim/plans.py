@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from reknit.core.homes.options import HomeOptions
-from reknit.core.links.options import LinkOptions
+from reknit.core.links.options import LinkKind, LinkOptions
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.options import OverlayOptions, RepairOptions
 from reknit.core.recovery.options import RecoveryName, RecoveryOptions
@@ -20,7 +20,7 @@ from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
-__all__ = ["FOCI", "Focus", "Plan", "broker_options", "draw"]
+__all__ = ["FOCI", "Focus", "Plan", "broker_options", "draw", "is_wired", "own_options"]
 
 Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
@@ -31,6 +31,10 @@ FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "hom
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
 """For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
+
+
+NAMES_MAX = 64
+"""Brokers of one schedule have smaller numbers."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -71,6 +75,10 @@ class Plan(msgspec.Struct, frozen=True):
     recovery: RecoveryName = "none"
     """Unless none, links lose events, and this brings them back."""
     cache: PolicyName = "strangers-first"
+    mixed: bool = False
+    """Whether some links are streams, where others lose events."""
+    order_s: float = 0.0
+    """How long events may wait for earlier ones that were lost, for every other client."""
 
     @property
     def unique(self) -> bool:
@@ -126,15 +134,17 @@ def _with_homes(plan: Plan) -> Plan:
 
 
 def _with_loss(plan: Plan) -> Plan:
-    """The same network, on datagrams, in which events are lost and brought back.
+    """The same network, on datagrams, in which events are lost and brought back; some with groups or stores.
 
-    No session moves and nothing is given up for good: what a session that has moved may have had is known by the last
-    number of each source, and where events come back behind later ones that says too much.
+    Nothing is given up for good.
     """
     rng = random.Random(f"{plan.seed}/loss")
     loss, doubled = rng.choice((0.05, 0.1, 0.3)), rng.choice((0.0, 0.1))
     fixed = rng.choice(("push", "subscriber-pull", "publisher-pull", "combined", "random-pull"))
     cache = rng.choice(("own", "en-route", "strangers-first", "probabilistic"))
+    order_s, lasting, groups = rng.choice((0.0, 0.5, 3.0)), rng.random() < 0.2, rng.choice((0, 0, 1, 2))
+    if lasting:
+        plan = _with_stores(plan)
     return msgspec.structs.replace(
         plan,
         routing="global-table" if plan.routing == "global-table" else "subscription-forwarding",
@@ -142,10 +152,11 @@ def _with_loss(plan: Plan) -> Plan:
         network=msgspec.structs.replace(plan.network, datagrams=True, loss=loss, duplication=doubled),
         faults=msgspec.structs.replace(plan.faults, losses=0, lost_links=False),
         lost_s=0.0,
-        drains=0,
-        replaces_per_s=0.0,
+        groups=groups,
+        mixed=rng.random() < 0.3,
         recovery="auto" if rng.random() < 1 / 6 else fixed,
         cache=cache,
+        order_s=order_s,
     )
 
 
@@ -232,6 +243,19 @@ def _draw_faults(rng: random.Random) -> FaultOptions:
         pauses=sometimes(4.0),
         span_s_max=rng.choice((1.0, 8.0)),
     )
+
+
+def is_wired(name: str) -> bool:
+    """Whether the links of this broker with others that are wired are streams, where links are mixed."""
+    return int(name.lstrip("bn")) % 2 == 0
+
+
+def own_options(options: BrokerOptions, name: str) -> BrokerOptions:
+    """Those of one broker, where links are mixed."""
+    if not is_wired(name):
+        return options
+    kinds: dict[str, LinkKind] = {f"{letter}{number}": "stream" for letter in "bn" for number in range(0, NAMES_MAX, 2)}
+    return msgspec.structs.replace(options, links=msgspec.structs.replace(options.links, kinds=kinds))
 
 
 def broker_options(plan: Plan, liveness_s_max: float) -> BrokerOptions:

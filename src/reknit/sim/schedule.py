@@ -29,6 +29,7 @@ from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.recovery import check_recovery
 from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.shares import check_shares
+from reknit.sim.checkers.succession import check_succession
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.sim.checkers.violation import Violation
@@ -38,7 +39,7 @@ from reknit.sim.clients import EXPORT_S_MAX
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
-from reknit.sim.plans import FOCI, Focus, Plan, broker_options, draw
+from reknit.sim.plans import FOCI, Focus, Plan, broker_options, draw, is_wired, own_options
 from reknit.sim.workload import World
 from reknit.trace.records import Kind, Record
 
@@ -88,6 +89,9 @@ class _Run:
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
         self.cluster = Cluster(edges, broker_options(plan, LIVENESS_S_MAX), plan.network, str(plan.seed))
+        if plan.mixed:
+            self.cluster.network.is_stream = lambda one, other: is_wired(one) and is_wired(other)
+            self.cluster.options_of = lambda name: own_options(self.cluster.options, name)
         self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.cluster.clients.took = self._react
@@ -95,6 +99,7 @@ class _Run:
         self.cluster.clients.ousted = self._ousted
         self.cluster.clients.leaving = self._interrupt if plan.lasting else None
         self.cluster.clients.take_s_max = TAKE_S_MAX if plan.drains or plan.hops_per_s else None
+        self.cluster.order_of = lambda client: plan.order_s if client.endswith("1") else 0.0
         self.cluster.steps_max = STEPS_MAX if plan.recovery == "none" else GOSSIP_STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.crowd = random.Random(f"{plan.seed}/groups")
@@ -408,15 +413,15 @@ class _Run:
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
     lossy = plan.recovery != "none"
     return [
-        *(check_recovery(records, tally) if lossy else check_delivery(records, tally, lasting=plan.lasting)),
-        *(() if lossy else check_order(records)),
+        *(check_recovery if lossy else check_delivery)(records, tally, lasting=plan.lasting),
+        *(check_succession(records) if lossy else check_order(records)),
         *check_tree(records),
         *(() if plan.links_per_s else check_whole(records)),
         *check_tables(records, plan.routing, plan.covering),
         *check_bounds(records),
         *(check_sessions(records, lasting=plan.lasting, once=not plan.hops_per_s) if plan.drains else ()),
         *(check_homes(records) if plan.unique else ()),
-        *(check_shares(records, lasting=plan.lasting) if plan.groups else ()),
+        *(check_shares(records, lasting=plan.lasting, lossy=lossy) if plan.groups else ()),
     ]
 
 

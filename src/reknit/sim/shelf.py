@@ -13,11 +13,13 @@ from reknit.core.broker import Broker
 from reknit.core.io import (
     Drop,
     DropAside,
+    DropHad,
     DropLine,
     DropMove,
     Keep,
     KeepAside,
     KeepChange,
+    KeepHad,
     KeepLine,
     KeepMove,
     Kept,
@@ -41,6 +43,7 @@ class Shelf:
     changes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     asides: dict[tuple[str, int], KeepAside] = field(default_factory=dict)
     moves: dict[str, KeepMove] = field(default_factory=dict)
+    had: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     def perform(self, effect: Kept) -> None:
         match effect:
@@ -71,6 +74,10 @@ class Shelf:
                 self.moves[client] = effect
             case DropMove(client=client):
                 del self.moves[client]
+            case KeepHad(client=client, had=had):
+                self.had[client] = had
+            case DropHad(client=client):
+                del self.had[client]
 
     def leave(self, broker: Broker) -> None:
         """It dies now: what its sessions want, and what they have had. One that has not arrived is no session yet."""
@@ -86,4 +93,4 @@ class Shelf:
         lines, changes = list(self.lines.values()), list(self.changes.values())
         asides = [self.asides[key] for key in sorted(self.asides, key=lambda key: key[1])]
         moves = list(self.moves.values())
-        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares, asides, moves)
+        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares, asides, moves, dict(self.had))

@@ -34,15 +34,16 @@ _SELECTORS = (
 
 
 class World:
-    def __init__(self, rng: random.Random, content: float) -> None:
-        """``content``: the share of patterns with a selector."""
+    def __init__(self, rng: random.Random, content: float, exact: bool = False) -> None:
+        """``content``: the share of patterns with a selector. ``exact``: no filter has a wildcard."""
         self.rng = rng
         self.content = content
+        self.filters = _TOPICS if exact else _FILTERS
         self.patterns = [self._pattern() for _ in range(rng.randint(3, 12))]
 
     def _pattern(self) -> Pattern:
         selector = self.rng.choice(_SELECTORS) if self.rng.random() < self.content else ""
-        return Pattern.parse(self.rng.choice(_FILTERS), selector)
+        return Pattern.parse(self.rng.choice(self.filters), selector)
 
     def pattern(self) -> Pattern:
         return self.rng.choice(self.patterns)

@@ -51,6 +51,8 @@ class Kind(StrEnum):
     PASSED_ON = "passed_on"  # peer, event; detail = source and number of the event it was made of, and the group
     TAKEN = "taken"  # client, event: written by the simulator: it has left the session, and the client has it
     DROPPED = "dropped"  # event; peer or client where one is meant; detail = the reason
+    ORDERED = "ordered"  # client, pattern; detail = how long its events may wait for earlier ones, in seconds; 0: not
+    WAITING = "waiting"  # client, event: it is held for this client, for something before it is missing
     GAP = "gap"  # pattern, size = how many; detail = source, first and last number: events that have not come
     RECOVERED = "recovered"  # event, peer: it has come back, from that broker, and is delivered to those who want it
     GIVEN_UP = "given_up"  # pattern; detail = source and number: an event of a gap that is not asked for any more
@@ -67,6 +69,7 @@ class Kind(StrEnum):
     LINK_UP = "link_up"  # peer: a connection carries the link
     LINK_DOWN = "link_down"  # peer; detail = why
     LINK_STALLED = "link_stalled"  # peer; detail: it took bytes, but made no progress
+    PLACED = "placed"  # size, detail: a version of the ring's control plane, which counts here now, and the id there
     REFUSED = "refused"  # peer; detail: a link that was asked for, and why it is none
     UNTRACED = "untraced"  # written by the trace itself: size = how many records are missing here; detail = why
 

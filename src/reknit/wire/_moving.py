@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from reknit.model.event import EventId
 from reknit.model.pattern import Pattern
 
 __all__ = ["Draining", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "Welcome", "Withdraw"]
@@ -14,12 +15,10 @@ __all__ = ["Draining", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "We
 class Draining(msgspec.Struct, array_like=True, tag=30, frozen=True, gc=False):
     """May the sessions of the sender's clients come over? Or, if it is not ``going``: it stays after all.
 
-    ``seen``: by source, the last event that its clients may have had from it: what comes again is a copy for them.
     ``of``: the larger change that the drain is a step of, which the one that stays remembers.
     """
 
     going: bool
-    seen: dict[str, int]
     of: str = ""
 
 
@@ -33,15 +32,13 @@ class Welcome(msgspec.Struct, array_like=True, tag=31, frozen=True, gc=False):
 class Offer(msgspec.Struct, array_like=True, tag=32, frozen=True, gc=False):
     """Open a session for ``client``, which wants these patterns; ``part`` counts from 0.
 
-    ``seen``: what this client may have had beyond what all clients of the sender have. ``shares``: groups, and the
-    patterns that it shares with their other members.
+    ``shares``: groups, and the patterns that it shares with their other members.
     """
 
     client: str
     move: int
     part: int
     patterns: list[Pattern]
-    seen: dict[str, int]
     last: bool
     shares: list[tuple[str, Pattern]] = []
 
@@ -56,12 +53,18 @@ class Opened(msgspec.Struct, array_like=True, tag=33, frozen=True, gc=False):
 
 
 class Rest(msgspec.Struct, array_like=True, tag=34, frozen=True, gc=False):
-    """The state of the session, in parts. The first, which is empty, says: events behind it are the receiver's."""
+    """The state of the session, in parts. The first, which is empty, says: events behind it are the receiver's.
+
+    ``seen``, of the first: by source, the last event that the client may have had; what comes again is a copy for it.
+    It also says which events its client has ``had`` on another way than along the link: they stand nowhere in line.
+    """
 
     client: str
     move: int
     state: bytes
     last: bool
+    seen: dict[str, int] = {}
+    had: list[EventId] = []
 
 
 class Taken(msgspec.Struct, array_like=True, tag=35, frozen=True, gc=False):

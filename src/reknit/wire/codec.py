@@ -37,6 +37,7 @@ from reknit.wire.messages import (
     Digests,
     Direct,
     Done,
+    Down,
     Draining,
     Events,
     Farewell,
@@ -69,6 +70,7 @@ from reknit.wire.messages import (
     Release,
     Repair,
     Rest,
+    Ringed,
     Seated,
     Seek,
     Side,
@@ -82,10 +84,13 @@ from reknit.wire.messages import (
     Told,
     Unlock,
     Unsub,
+    Up,
     Wants,
     Welcome,
     Withdraw,
 )
+from reknit.wire.planes import Dismiss, Places, Seats, Stage, Staged, check_planes
+from reknit.wire.ring import check_on_its_way, check_ringed
 
 __all__ = [
     "AROUND_MAX",
@@ -94,6 +99,7 @@ __all__ = [
     "DIGEST_BYTES_MAX",
     "FRAME_BYTES_MAX",
     "GREETING_BYTES_MAX",
+    "HAD_EVENTS_MAX",
     "NAME_CHARS_MAX",
     "PATH_BROKERS_MAX",
     "ROUTE_BROKERS_MAX",
@@ -112,7 +118,12 @@ __all__ = [
     "encode_event",
 ]
 
-VERSION = 1
+VERSION = 2
+"""Said in every greeting; brokers of another version are refused. It rises when a broker that speaks the old one would
+misunderstand: a new word, a field that is not the last or has no default, or one that it must not pass over.
+
+1: the first. 2: events say their marks as bytes, with one number (``marks``); ``Mark`` says which life answers; a
+greeting says of which kind the link is; sessions that move say what came to them past the tree."""
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """No frame is longer; the receiver checks it before it waits for the rest."""
@@ -145,6 +156,9 @@ CLIENT_CHARS_MAX = 65_535
 
 STATE_PART_BYTES_MAX = 1024 * 1024
 """One part of a session's state."""
+
+HAD_EVENTS_MAX = 4096
+"""Events that it names as had."""
 
 DATAGRAM_BYTES_MAX = 60_000
 """What goes past the tree; UDP has room for little more."""
@@ -259,6 +273,14 @@ def _check(message: Message) -> None:
                 raise BadFrame(f"a stamp of {len(stamp)} numbers")
             for event in events:
                 check_event(event)
+        case Ringed():
+            check_ringed(message)
+        case Stage() | Staged() | Dismiss() | Places() | Seats():
+            check_planes(message)
+        case Up(events=events) | Down(events=events):
+            for event in events:
+                check_event(event)
+            check_on_its_way(message)
         case _:
             _check_step(message)
 
@@ -337,20 +359,21 @@ def _check_moving(message: Moving) -> None:
         check_names(message.door)
         return
     if isinstance(message, Draining):
-        check_names(*message.seen)
+        check_names(message.of)
         return
     if len(message.client) > CLIENT_CHARS_MAX:
         raise BadFrame(f"a client's name of {len(message.client)} characters")
     if isinstance(message, Offer):
-        check_names(*message.seen)
         _check_patterns(message.patterns)
         _check_patterns([pattern for _, pattern in message.shares])
         if any(len(group) > CLIENT_CHARS_MAX for group, _ in message.shares):
             raise BadFrame("a group's name that is too long")
     elif isinstance(message, Opened):
         _check_text(message.refused)
-    elif isinstance(message, Rest) and len(message.state) > STATE_PART_BYTES_MAX:
-        raise BadFrame(f"a part of {len(message.state)} bytes, over the {STATE_PART_BYTES_MAX} that are allowed")
+    elif isinstance(message, Rest):
+        check_names(*message.seen, *(source for source, _ in message.had))
+        if len(message.state) > STATE_PART_BYTES_MAX or len(message.had) > HAD_EVENTS_MAX:
+            raise BadFrame(f"a part of {len(message.state)} bytes and {len(message.had)} events: too much for one")
 
 
 def _check_repair(repair: Repair) -> None:

@@ -33,9 +33,12 @@ from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, To
 from reknit.wire._recovery import Asker, Direct, Gossip, Keeps, Manner, Misses, MissesOf, Range, Repair, Silent, Wants
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
+from reknit.wire.planes import PlanesMessage
+from reknit.wire.ring import Down, Ringed, Up
 
 __all__ = [
     "LASTING",
+    "RETURNING",
     "Abort",
     "Ack",
     "Apart",
@@ -52,6 +55,7 @@ __all__ = [
     "Digests",
     "Direct",
     "Done",
+    "Down",
     "Draining",
     "Entry",
     "Events",
@@ -81,6 +85,7 @@ __all__ = [
     "Offer",
     "Open",
     "Opened",
+    "PlanesMessage",
     "Prepare",
     "Prepared",
     "Range",
@@ -92,6 +97,7 @@ __all__ = [
     "Resent",
     "Rest",
     "Returning",
+    "Ringed",
     "Seated",
     "Seek",
     "Side",
@@ -106,6 +112,7 @@ __all__ = [
     "Told",
     "Unlock",
     "Unsub",
+    "Up",
     "Wants",
     "Wave",
     "Welcome",
@@ -319,6 +326,10 @@ Message: TypeAlias = (
     | Digests
     | RepairMessage
     | Gossip
+    | Ringed
+    | Up
+    | Down
+    | PlanesMessage
 )
 
 LASTING = (
@@ -340,6 +351,9 @@ LASTING = (
 )
 """What must not be forgotten when the far end has lost its memory: it is sent again, in its place."""
 
+RETURNING = (Up, Down)
+"""What comes back to those above instead: its way may be another one by now."""
+
 
 # --- frames
 
@@ -351,6 +365,7 @@ class Hello(msgspec.Struct, array_like=True, tag=0, frozen=True, gc=False):
     holds the receiver for its neighbour already. ``session``: the numbering that it would resume, 0 for none.
     ``received``: the last frame of that session that has reached it. ``wave``: set by a broker that asks to be joined
     and has locked its own tree. ``alone``: that tree is this broker, and nobody else can hold it for a neighbour.
+    ``loose``: it sends events on this link in datagrams, once; both ends must do the same.
     """
 
     version: int
@@ -363,6 +378,7 @@ class Hello(msgspec.Struct, array_like=True, tag=0, frozen=True, gc=False):
     linked: bool
     wave: Wave | None
     alone: bool = False
+    loose: bool = False
 
 
 class Data(msgspec.Struct, array_like=True, tag=1, frozen=True, gc=False):

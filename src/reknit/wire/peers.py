@@ -16,10 +16,25 @@ import msgspec
 
 from reknit.model.event import Event
 from reknit.model.topic import TOPIC_LEVELS_MAX, check_topic
+from reknit.wire._grid import (
+    BITS_MAX,
+    ENTRIES_MAX,
+    Copies,
+    Exchange,
+    Exchanged,
+    Found,
+    GridWord,
+    Seek,
+    Withdraw,
+    fault_of,
+    named_in,
+)
 from reknit.wire.codec import NAME_CHARS_MAX, BadFrame, check_event
 
 __all__ = [
+    "BITS_MAX",
     "DATAGRAM_BYTES_MAX",
+    "ENTRIES_MAX",
     "EPOCH_MAX",
     "HOPS_MAX",
     "LEASE_S_MAX",
@@ -30,8 +45,13 @@ __all__ = [
     "Ack",
     "Answer",
     "Contact",
+    "Copies",
+    "Exchange",
+    "Exchanged",
     "Forward",
+    "Found",
     "Gossip",
+    "GridWord",
     "Heartbeat",
     "Kept",
     "More",
@@ -40,9 +60,11 @@ __all__ = [
     "Remove",
     "Replace",
     "Request",
+    "Seek",
     "Some",
     "Subscribe",
     "Sure",
+    "Withdraw",
     "Word",
     "check_community",
     "decode_word",
@@ -217,6 +239,12 @@ Word: TypeAlias = (
     | Replace
     | Remove
     | Heartbeat
+    | Exchange
+    | Exchanged
+    | Seek
+    | Found
+    | Copies
+    | Withdraw
 )
 
 _VERSION_BYTE = bytes((VERSION,))
@@ -229,6 +257,9 @@ def encode_word(word: Word) -> bytes:
 
 
 def decode_word(data: bytes) -> Word:
+    """``BadFrame`` if it is none. Copies of an event have the same bytes: those of the last few are not read again."""
+    if (known := _recent.get(data)) is not None:
+        return known
     if len(data) > DATAGRAM_BYTES_MAX:
         raise BadFrame(f"a message of {len(data)} bytes, over the {DATAGRAM_BYTES_MAX} that are allowed")
     if data[:1] != _VERSION_BYTE:
@@ -238,6 +269,10 @@ def decode_word(data: bytes) -> Word:
         _check(word)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
+    if type(word) is Gossip and len(data) <= _RECENT_BYTES_MAX:
+        if len(_recent) >= _RECENT_MAX:
+            del _recent[next(iter(_recent))]
+        _recent[data] = word
     return word
 
 
@@ -271,6 +306,8 @@ def _check(word: Word) -> None:
             check_community(topic)
             if not 0 < count <= PEERS_MAX:
                 raise BadFrame(f"a request for {count} peers")
+        case Exchange() | Exchanged() | Seek() | Found() | Copies() | Withdraw():
+            _check_grid(word)
         case _:
             _check_membership(word)
 
@@ -295,6 +332,32 @@ def _check_membership(word: Word) -> None:
             for community, _ in supers:
                 check_community(community)
             _check_peers(tuple(address for _, address in supers))
+
+
+def _check_grid(word: GridWord) -> None:
+    if fault := fault_of(word):
+        raise BadFrame(fault)
+    for peer in named_in(word):
+        _check_peer(peer)
+    match word:
+        case Exchange(peers=peers, depth=count) | Exchanged(peers=peers, depth=count):
+            _check_count("meetings", count)
+            _check_peers(peers)
+        case Seek(topic=topic, hops_left=count, lease_s=lease_s):
+            check_community(topic)
+            _check_count("hops", count)
+            if lease_s:
+                _check_lease(lease_s)
+        case Copies(topic=topic, hops_left=count, entries=entries):
+            check_community(topic)
+            _check_count("hops", count)
+            for _, lease_s in entries:
+                _check_lease(lease_s)
+        case Found(topic=topic, peers=peers):
+            check_community(topic)
+            _check_peers(peers)
+        case Withdraw(topic=topic):
+            check_community(topic)
 
 
 def _check_subscription(topic: str, peer: str, hops: int, lease_s: float) -> None:
@@ -332,6 +395,11 @@ def _check_peer(address: str) -> None:
     if not 0 < len(address) <= NAME_CHARS_MAX:
         raise BadFrame(f"a peer's address of {len(address)} characters")
 
+
+_RECENT_MAX = 256
+_RECENT_BYTES_MAX = 4096
+_recent: dict[bytes, Gossip] = {}
+"""The last few events that were read, by their bytes."""
 
 _GOOD_COMMUNITIES_MAX = 16_384
 _good_communities: set[str] = set()

@@ -1,4 +1,4 @@
-"""What brokers on a ring say to each other: to keep the ring, and to grow topics' trees on it.
+"""What brokers on a ring say to each other: to keep the ring, to grow topics' trees on it, and to bring events along.
 
 Owns: these words. Must not know: what a word makes a broker do.
 """
@@ -9,27 +9,47 @@ from typing import TypeAlias
 
 import msgspec
 
+from reknit.model.event import Event
 from reknit.model.topic import check_topic
 
 __all__ = [
+    "HAND_TOPICS_MAX",
+    "PATH_IDS_MAX",
     "SPOTS_MAX",
     "Branch",
     "Bye",
+    "Down",
     "Find",
     "Found",
+    "Hand",
     "Notify",
     "Poll",
     "RingMessage",
+    "Ringed",
     "SameId",
     "Spot",
     "State",
+    "Up",
     "Wanted",
+    "check_id",
+    "check_on_its_way",
     "check_ring_message",
+    "check_ringed",
+    "check_spots",
+    "check_version",
 ]
 
 SPOTS_MAX = 64
 """Brokers behind oneself that are told of."""
 
+HAND_TOPICS_MAX = 64
+"""Topics of which one word hands the members over."""
+
+PATH_IDS_MAX = 256
+"""Brokers that an event has passed on its way up, or down."""
+
+MEMBERS_MAX = 65_536
+VERSION_MAX = (1 << 63) - 1
 ID_MAX = (1 << 64) - 1
 NAME_CHARS_MAX = 256
 PURPOSE_MIN, PURPOSE_MAX = -2, 63
@@ -104,32 +124,118 @@ class Branch(msgspec.Struct, array_like=True, tag=78, frozen=True, gc=False):
     hops: int = 0
 
 
-RingMessage: TypeAlias = Find | Found | Poll | State | Notify | Bye | SameId | Wanted | Branch
+class Hand(msgspec.Struct, array_like=True, tag=79, frozen=True, gc=False):
+    """To who owns these keys from now on, those behind ``after`` up to ``upto``: topics, and who wants each.
+
+    With the last such word it knows all that the sender has known of them.
+    """
+
+    after: int
+    upto: int
+    wants: list[tuple[str, list[int]]]
+    last: bool
+
+
+RingMessage: TypeAlias = Find | Found | Poll | State | Notify | Bye | SameId | Wanted | Branch | Hand
+
+
+class Ringed(msgspec.Struct, array_like=True, tag=80, frozen=True, gc=False):
+    """A word in one version of the control plane. ``counts``: the version by which the sender routes what is new.
+
+    ``sender``: its id there.
+    """
+
+    version: int
+    counts: int
+    sender: int
+    word: RingMessage
+
+
+class Up(msgspec.Struct, array_like=True, tag=81, frozen=True, gc=False):
+    """Events on the way to their topics' roots. ``befores``: for each the number before it that has to come first.
+
+    ``path``: the ids that they have passed, the last one's last.
+    """
+
+    version: int
+    path: list[int]
+    events: list[Event]
+    befores: list[int]
+
+
+class Down(msgspec.Struct, array_like=True, tag=82, frozen=True, gc=False):
+    """Events on the way from a root. ``path``: the ids that they have passed, the root's first."""
+
+    version: int
+    path: list[int]
+    events: list[Event]
+    befores: list[int]
+
+
+def check_ringed(message: Ringed) -> None:
+    _check_number("version", message.version, 0, VERSION_MAX)
+    _check_number("version", message.counts, 0, VERSION_MAX)
+    _check_number("ring id", message.sender, 0, ID_MAX)
+    check_ring_message(message.word)
+
+
+def check_on_its_way(message: Up | Down) -> None:
+    """All but the events themselves."""
+    _check_number("version", message.version, 0, VERSION_MAX)
+    if len(message.befores) != len(message.events):
+        raise ValueError(f"{len(message.events)} events, and what comes before {len(message.befores)}")
+    for event, before in zip(message.events, message.befores, strict=True):
+        _check_number("number before an event", before, 0, max(event.seq - 1, 0))
+    if len(message.path) > PATH_IDS_MAX:
+        raise ValueError(f"a way over {len(message.path)} brokers, more than the {PATH_IDS_MAX} that are allowed")
+    for number in message.path:
+        _check_number("ring id", number, 0, ID_MAX)
 
 
 def check_ring_message(message: RingMessage) -> None:
     """What types alone do not say; ``ValueError`` with the reason. A neighbour is trusted no further than a client."""
     match message:
         case Find(key=key, asker=asker, purpose=purpose, hops=hops):
-            _check_spots([asker])
+            check_spots([asker])
             _check_number("purpose", purpose, PURPOSE_MIN, PURPOSE_MAX)
             _check_number("number of hops", hops, 0, HOPS_MAX)
             _check_number("ring id", key, 0, ID_MAX)
         case Found(key=key, purpose=purpose, owner=owner):
-            _check_spots([owner])
+            check_spots([owner])
             _check_number("purpose", purpose, PURPOSE_MIN, PURPOSE_MAX)
             _check_number("ring id", key, 0, ID_MAX)
         case State(of=sender, before=before, behind=behind) | Bye(sender=sender, before=before, behind=behind):
-            _check_spots([sender, *behind, *([before] if before else [])])
+            check_spots([sender, *behind, *([before] if before else [])])
         case Poll(asker=spot) | Notify(sender=spot) | SameId(holder=spot):
-            _check_spots([spot])
+            check_spots([spot])
         case Wanted(topic=topic, member=member, hops=hops) | Branch(topic=topic, member=member, hops=hops):
             check_topic(topic)
             _check_number("ring id", member, 0, ID_MAX)
             _check_number("number of hops", hops, 0, HOPS_MAX)
+        case Hand():
+            _check_hand(message)
 
 
-def _check_spots(spots: list[Spot]) -> None:
+def _check_hand(hand: Hand) -> None:
+    _check_number("ring id", hand.after, 0, ID_MAX)
+    _check_number("ring id", hand.upto, 0, ID_MAX)
+    if len(hand.wants) > HAND_TOPICS_MAX or sum(len(members) for _, members in hand.wants) > MEMBERS_MAX:
+        raise ValueError(f"{len(hand.wants)} topics at once, or more members than one word may hand over")
+    for topic, members in hand.wants:
+        check_topic(topic)
+        for member in members:
+            _check_number("ring id", member, 0, ID_MAX)
+
+
+def check_id(number: int) -> None:
+    _check_number("ring id", number, 0, ID_MAX)
+
+
+def check_version(number: int) -> None:
+    _check_number("version", number, 0, VERSION_MAX)
+
+
+def check_spots(spots: list[Spot]) -> None:
     if len(spots) > SPOTS_MAX + 2:
         raise ValueError(f"{len(spots)} brokers at once, over the {SPOTS_MAX} that are allowed")
     for number, name, address in spots:

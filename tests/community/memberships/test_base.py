@@ -6,10 +6,11 @@ import random
 
 import pytest
 
+from reknit.community.grid.grid import Grid
 from reknit.community.io import Observe
 from reknit.community.memberships.base import Membership
 from reknit.community.memberships.names import MEMBERSHIPS
-from reknit.community.options import TopicOptions
+from reknit.community.options import GridOptions, TopicOptions
 from reknit.community.turn import Turn
 from reknit.trace.records import Kind
 from tests.community.desk import a_courier
@@ -18,7 +19,10 @@ from tests.community.desk import a_courier
 @pytest.mark.parametrize("name", [name for name in MEMBERSHIPS if name != "static"])
 def test_every_change_of_the_table_is_seen_once(name: str) -> None:
     turn = Turn("me", random.Random(1), observing=True)
-    membership: Membership = MEMBERSHIPS[name]("soccer", TopicOptions(), turn, a_courier(turn))
+    courier = a_courier(turn)
+    membership: Membership = MEMBERSHIPS[name](
+        "soccer", TopicOptions(), turn, courier, Grid(GridOptions(), turn, courier)
+    )
     assert membership.add("a", 5.0)
     assert not membership.add("a", 6.0)
     assert not membership.add("me", 6.0)

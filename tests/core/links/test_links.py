@@ -31,7 +31,8 @@ def test_a_neighbour_is_greeted_and_a_session_begins() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"version": VERSION + 1}, "speaks version 2, not 1"),
+        ({"version": VERSION - 1}, f"speaks version {VERSION - 1}, not {VERSION}"),
+        ({"version": VERSION + 1}, f"speaks version {VERSION + 1}, not {VERSION}"),
         ({"dialect": "flooding"}, "routes by flooding, not by subscription-forwarding"),
         ({"name": "b"}, "b is this broker's own name"),
         ({"name": ""}, "without a name"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.core.io import Lost
+from reknit.core.io import Deliver, Lost
 from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.links.options import LinkOptions
-from reknit.model.event import Event
+from reknit.model.event import Event, Share, Sharing
 from reknit.trace.records import NO_CONNECTION, Kind
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.marks import write_marks
@@ -82,6 +82,27 @@ def test_small_events_share_a_datagram_and_a_large_one_has_its_own() -> None:
     assert [topic for each in _loose(far) for topic in each] == list("abcdefg")
     assert ["c"] in _loose(far)
     assert len(_loose(far)) < 7
+
+
+def test_what_members_of_a_group_share_is_sent_until_it_arrives() -> None:
+    desk, far = _linked()
+    desk.publish(Event("a", sharing=Sharing((Share("g", "a", "", "n"),))))
+    assert _loose(far) == []
+    assert [each for each in far.heard() if isinstance(each, Events)]
+
+
+def test_while_a_session_moves_events_keep_their_place_among_the_words() -> None:
+    """What was sent loosely before, and comes late, is taken for lost."""
+    desk, far = _linked()
+    link = desk.broker.links.of[far.name]
+    link.sends_in_line = link.takes_in_line = True
+    desk.publish(Event("a"))
+    assert _loose(far) == []
+    assert [each for each in far.heard() if isinstance(each, Events)]
+    before = len(desk.all(Deliver))
+    desk.client("ann", pattern("a"))
+    far.send(Loose(far.session, [Events([Event("a", source="s.1", seq=1)])]))
+    assert len(desk.all(Deliver)) == before
 
 
 def test_what_fits_into_no_datagram_is_dropped_and_seen() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reknit.core.links.custody import Custody
 from reknit.core.links.outgoing import Outgoing, Whereabouts, owed_events
 from reknit.model.event import Event
 from reknit.wire.messages import Events, Leave, Mode, Steered
@@ -30,3 +31,15 @@ def test_an_event_is_found_in_the_frame_that_carries_it_until_that_is_settled() 
     assert whereabouts.find(other.id) is frames[1]
     frames[0].settled = True
     assert whereabouts.find(one.id) is None
+
+
+def test_a_copy_need_not_be_kept_that_has_come_round_or_whose_first_one_the_shell_keeps() -> None:
+    kept, passing = event("a", 1, "z.1"), event("b", 1, "y.1")
+    own, others = Custody(None, 0, [kept]), Custody(None, 0, [])
+    own.kept = True
+    frame = Outgoing(1, [Events([kept, passing])], [own, others], 10, ("x",))
+    assert frame.outlives(passing, "x")
+    assert frame.outlives(kept, "n")
+    assert not frame.outlives(passing, "n")
+    own.kept = None
+    assert not frame.outlives(kept, "n")

@@ -140,3 +140,19 @@ def test_one_that_waits_in_patience_for_a_neighbour_out_of_reach_does_not_wait_f
     assert desk.all(Ended) == []
     desk.run(2.0)
     assert desk.all(Ended) == [Ended()]
+
+
+def test_a_next_life_does_not_wait_for_ever_to_say_that_the_one_before_has_left() -> None:
+    desk = Desk("n", leaves=True, overlay=OverlayOptions(drained_s_max=40.0))
+    desk.run(39.0)
+    assert desk.all(Ended) == []
+    desk.run(2.0)
+    assert desk.all(Ended) == [Ended()]
+
+
+def test_but_for_a_client_that_has_come_since_it_waits() -> None:
+    desk = Desk("n", leaves=True, overlay=OverlayOptions(drained_s_max=40.0))
+    desk.client("ann", pattern("a"))
+    desk.run(90.0)
+    assert desk.all(Ended) == []
+    assert list(desk.broker.table()["neighbours"]) == ["n"]

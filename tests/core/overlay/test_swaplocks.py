@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reknit.model.pattern import Pattern
+from reknit.sim.checkers.tables import check_tables
+from reknit.wire.messages import Seated
 from tests.core.overlay.triple import Triple, edges
 
 
@@ -76,3 +79,23 @@ def test_a_link_in_a_swap_is_not_removed() -> None:
     request = cluster.remove_link("a", "b")
     assert cluster.replies[request] == "a takes part in the swap of a from b to c; try again when that is over"
     assert cluster.settle(30.0)
+
+
+@pytest.mark.parametrize(("one", "other", "wants"), [("b", "a", "x"), ("b", "c", "z")])
+def test_a_word_of_an_older_swap_does_not_spoil_the_tables_of_one_under_way(one: str, other: str, wants: str) -> None:
+    """Whoever hears it tells all, and so what the swap brings, which was collected before, is not all any more."""
+    for step in range(20):
+        cluster = Triple(f"older {step}", latency_s_max=0.01)
+        cluster.swap("a", "b", "c")
+        cluster.kernel.run(until=cluster.kernel.now + step * 0.003)
+        broker = cluster.nodes[one].broker
+        assert broker is not None
+        if other in broker.links.of:
+            broker.links.of[other].send(Seated((other, 1 << 47)))
+            cluster.say(one, "nobody")
+        for number in range(8):
+            pattern = Pattern.parse(f"new/{number}")
+            cluster.kernel.after(0.004 * number, cluster.attach, wants, f"new-{number}", [pattern])
+        cluster.kernel.run(until=cluster.kernel.now + 0.05)
+        assert cluster.settle(30.0)
+        assert not list(check_tables(cluster.records, "subscription-forwarding", covering=False)), step

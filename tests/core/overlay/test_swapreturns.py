@@ -8,13 +8,15 @@ from functools import partial
 import pytest
 
 from reknit.core.links.custody import Custody
+from reknit.core.overlay.notes import Closing, Notes, Part, write_notes
 from reknit.core.overlay.swapreturns import in_order
 from reknit.model.event import Event
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Message, Unlock
+from reknit.wire.messages import Events, Leave, Message, Unlock
+from tests.core.desk import Desk, event, pattern
 from tests.core.overlay.triple import Triple
 
 FOUND = {
@@ -141,6 +143,16 @@ def test_a_goal_forgets_an_ended_swap_when_nobody_can_need_it_any_more() -> None
     assert swaps.relays("b") == ()
 
 
+def test_a_goal_remembers_the_last_swap_of_two_brokers_and_none_from_before_they_were_neighbours_again() -> None:
+    cluster = Triple("once more")
+    for mover, middle, goal in ("abc", "bca", "bac"):
+        cluster.swap(mover, middle, goal)
+        assert cluster.settle(30.0)
+    broker = cluster.nodes["c"].broker
+    assert broker is not None
+    assert [(id_[0], ended.middle) for id_, ended in broker.overlay.swaps.ended.items()] == [("b", "a")]
+
+
 def _held(*what: int | str) -> list[tuple[Message, Custody]]:
     """Numbers are events of one source, each in a message of its own; anything else is a step."""
     return [
@@ -164,3 +176,15 @@ def test_copies_push_nothing_behind_a_step() -> None:
     """The step closes the way by which 1, 2 and 3 came: whoever hears it holds nothing back any longer."""
     assert _told(in_order(_held(1, 2, 3, "step", 1, 2, 3, "again"))) == [1, 2, 3, "step", 1, 2, 3, "again"]
     assert _told(in_order(_held(3, 2, "step", 1, 3))) == [1, 2, "step", 3, 3]
+
+
+def test_what_the_middle_has_sent_on_the_replaced_link_is_not_brought_to_the_goal() -> None:
+    """It has come from there, or the middle brings it; and the goal would wait for it to be settled, in a circle."""
+    notes = Notes(closing={"b": Closing(("a", 1 << 47), "c", "", Part.MOVER)})
+    desk = Desk("c", "x", name="a", notes=write_notes(notes))
+    goal, outside = desk.linked("c", 1, pattern("#")), desk.linked("x", 2, pattern("#"))
+    middle = desk.far_end("b", 3)
+    middle.greet(linked=False)
+    middle.say(Events([event("a", 1, "z.1")]), Leave())
+    assert outside.topics() == ["a"]
+    assert goal.topics() == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from reknit.core.overlay.notes import Stage, read_notes
+from reknit.core.overlay.notes import Closing, Notes, Part, Stage, read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
+from reknit.wire.messages import Close, Leave, Seated, Snapshot
+from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple
 from tests.sim import heard
 
@@ -69,3 +71,26 @@ def test_a_goal_that_has_joined_as_a_stranger_need_not_be_seated() -> None:
     net.rest()
     assert broker.overlay.swaps.counts("d")
     assert broker.gate.open
+
+
+def test_a_goal_that_comes_to_a_life_that_did_not_know_of_it_hears_that_it_has_to_be_seated() -> None:
+    """Else nothing that it does not want any more would ever be void."""
+    id_ = ("a", 1 << 47)
+    desk = Desk(notes=write_notes(Notes(closing={"a": Closing(id_, "c", "", Part.MIDDLE)})))
+    goal = desk.far_end("c", 1)
+    goal.greet()
+    assert Close(id_, True, True) in goal.heard()
+    goal.say(Snapshot([("", [pattern("old"), pattern("new")])], last=True))
+    goal.say(Seated(id_), Snapshot([("", [pattern("new")])], last=True))
+    assert desk.routes() == [("c", "new")]
+
+
+def test_a_goal_that_has_gone_before_it_was_seated_need_not_be_if_it_is_linked_again() -> None:
+    """By another swap: it has forgotten the first, and what it does not want any more would never be void."""
+    desk = Desk("c")
+    goal = desk.linked("c", 1)
+    desk.broker.overlay.swaps._unseated["c"] = ("a", 1 << 47)
+    goal.say(Leave())
+    goal.ack()
+    assert "c" not in desk.broker.links.of
+    assert desk.broker.overlay.swaps.counts("c")

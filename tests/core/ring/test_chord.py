@@ -8,7 +8,7 @@ import pytest
 
 from reknit.core.ring.chord import Chord
 from reknit.core.ring.options import RingOptions
-from reknit.wire.ring import Find, Found, Poll, SameId, Spot
+from reknit.wire.ring import Find, Found, Notify, Poll, SameId, Spot
 from tests.core.ring.world import World
 
 QUIET_S = 40.0
@@ -121,10 +121,40 @@ def test_a_successor_that_does_not_answer_is_taken_for_dead() -> None:
     chord.received(Found(0, -1, (20, "b20", "")))
     chord.due(0.0)
     assert ("b20", Poll(ME)) in sent
-    chord.due(1.0)
+    chord.due(9.0)
     assert chord.successor[1] == "b20"
-    chord.due(2.1)
+    chord.due(10.1)
     assert chord.successor == ME
+
+
+def test_who_has_lost_all_others_is_not_alone_at_once() -> None:
+    chord, _ = alone(((20, "b20", ""),))
+    chord.received(Found(0, -1, (20, "b20", "")))
+    chord.lost((20, "b20", ""))
+    chord.due(0.0)
+    assert not chord.alone
+    assert not chord.owns(7)
+    chord.due(10.0)
+    assert chord.alone
+    assert chord.owns(7)
+
+
+def test_who_asks_for_itself_is_told_of_somebody_else() -> None:
+    """It has lost its successor, or has begun anew: that it is the owner of its own id is of no use to it."""
+    chord, sent = alone()
+    chord.received(Notify((20, "b20", "")))
+    chord.received(Find(20, (20, "b20", ""), -1))
+    chord.received(Find(21, (20, "b20", ""), -2))
+    assert [message for _, message in sent if isinstance(message, Found)] == [Found(20, -1, ME), Found(21, -2, ME)]
+
+
+def test_one_that_is_never_there_is_not_looked_for_for_ever() -> None:
+    chord, _ = alone()
+    chord.meet((20, "b20", "b20:1"))
+    assert chord.acquainted() == [(20, "b20", "b20:1")]
+    for _ in range(5):
+        chord.miss("b20")
+    assert chord.acquainted() == []
 
 
 def test_who_is_refused_is_silent() -> None:

@@ -85,19 +85,12 @@ def _leaves_strays(patch: pytest.MonkeyPatch) -> None:
 
 def _mourns_nobody(patch: pytest.MonkeyPatch) -> None:
     """What a dead broker has grown stays, and what leads through one in a new life is not grown again."""
-    patch.setattr(Trees, "lost", lambda trees, peer: None)
+    patch.setattr(Trees, "lost", lambda trees, peer: False)
 
 
 def _keeps_the_root(patch: pytest.MonkeyPatch) -> None:
     """A broker that is not a topic's root any more does not pass its members on."""
-
-    def lazy(trees: Trees) -> None:
-        for topic in list(trees.entries):
-            for member, entry in list(trees.entries.get(topic, {}).items()):
-                if member != trees.me:
-                    trees._lead(topic, member, entry, trees._hop(member))
-
-    patch.setattr(Trees, "reroute", lazy)
+    patch.setattr(Trees, "disowned", lambda trees: {})
 
 
 @pytest.mark.parametrize(

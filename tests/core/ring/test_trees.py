@@ -20,6 +20,12 @@ class Way:
     def owns(self, key: int) -> bool:
         return key in self.owned
 
+    def disowns(self, key: int) -> bool:
+        return key not in self.owned
+
+    def serves(self, key: int) -> bool:
+        return key in self.owned
+
     def hop(self, key: int) -> int | None:
         return self.hops.get(key)
 
@@ -72,15 +78,68 @@ def test_when_the_way_to_a_member_changes_its_branch_does_the_new_one_first() ->
     assert sent == [(8, Branch(TOPIC, 11, True, 1)), (4, Branch(TOPIC, 11, False))]
 
 
-def test_a_root_that_is_none_any_more_passes_its_members_on() -> None:
+def test_a_root_that_is_none_any_more_gives_its_members_away() -> None:
     way = Way(owned={KEY}, hops={11: 4, KEY: 9})
     here, sent = trees(way)
     here.received(5, Wanted(TOPIC, 11, True))
     assert here.entries[TOPIC][11].parent == ROOT
+    assert here.disowned() == {}
     way.owned.clear()
     sent.clear()
+    assert here.disowned() == {TOPIC: [11]}
+    assert sent == [(4, Branch(TOPIC, 11, False))]
+    heir, sent = trees(Way(owned={KEY}, hops={11: 4}))
+    heir.handed(TOPIC, 11)
+    assert (heir.rooted(), sent) == ({TOPIC: [11]}, [(4, Branch(TOPIC, 11, True, 1))])
+
+
+def test_a_tree_is_torn_where_no_way_leads_to_somebody_who_may_live() -> None:
+    way = Way(owned={KEY}, hops={11: 4, KEY: 9})
+    here, _ = trees(way)
+    here.received(5, Wanted(TOPIC, 11, True))
+    assert not here.is_torn(TOPIC)
+    del way.hops[11]
     here.reroute()
-    assert sent == [(4, Branch(TOPIC, 11, False)), (9, Wanted(TOPIC, 11, True, 1))]
+    assert here.is_torn(TOPIC)
+    assert not here.at_rest
+    here.lost(11)
+    assert not here.is_torn(TOPIC)
+    here.heard(11)
+    way.hops[11] = 4
+    here.reroute()
+    assert here.at_rest
+    assert not here.is_torn(TOPIC)
+
+
+def test_a_branch_that_comes_round_to_its_root_does_not_take_it_over() -> None:
+    here, _ = trees(Way(owned={KEY}, hops={11: 4}))
+    here.received(3, Wanted(TOPIC, 11, True))
+    here.received(5, Branch(TOPIC, 11, True))
+    here.received(5, Branch(TOPIC, 11, False))
+    assert here.rooted() == {TOPIC: [11]}
+
+
+def test_entries_that_were_taken_over_go_unless_who_has_grown_them_says_so() -> None:
+    here, sent = trees(Way(hops={11: 4, 12: 4}))
+    for member in (11, 12):
+        here.take_seat((TOPIC, member, 5, 4))
+    here.take_seat((TOPIC, 13, ROOT, -1))
+    assert [(4, Branch(TOPIC, member, True, 1)) for member in (11, 12)] == sent
+    here.received(5, Branch(TOPIC, 11, True))
+    here.drop_hearsay()
+    assert list(here.entries[TOPIC]) == [11, 13]
+    assert here.seats() == [(TOPIC, 11, 5, 4), (TOPIC, 13, ROOT, -1)]
+
+
+def test_whoever_watches_sees_where_events_go() -> None:
+    way, seen = Way(owned={KEY}, hops={11: 4, 12: 4}), list[tuple[str, int, bool]]()
+    here, _ = trees(way)
+    here.watch = lambda *each: seen.append(each)
+    for member in (11, 12):
+        here.received(3, Wanted(TOPIC, member, True))
+    way.hops[11] = way.hops[12] = 5
+    here.reroute()
+    assert seen == [(TOPIC, 4, True), (TOPIC, 5, True), (TOPIC, 4, False)]
 
 
 def test_a_branch_for_one_that_is_gone_ends_at_the_owner_of_its_id_which_speaks_for_it() -> None:

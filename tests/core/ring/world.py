@@ -34,7 +34,7 @@ class World:
         self, seed: int, options: RingOptions | None = None, bits: int = BITS, latency_s: float = 0.05
     ) -> None:
         self.rng = random.Random(seed)
-        self.options = options or RingOptions(successors_max=4)
+        self.options = options or RingOptions(successors_max=4, answer_s_max=2.0)
         self.bits, self.latency_s, self.now = bits, latency_s, 0.0
         self.lives: dict[str, Life] = {}
         self.ids: dict[str, int] = {}

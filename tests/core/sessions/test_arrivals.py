@@ -25,10 +25,12 @@ from reknit.wire.messages import (
     Draining,
     Events,
     Leave,
+    Lines,
     Message,
     Offer,
     Opened,
     Rest,
+    Snapshot,
     Sub,
     Taken,
     Told,
@@ -39,13 +41,13 @@ from reknit.wire.messages import (
 from tests.core.desk import Desk, FarEnd, event, pattern
 
 A, B = pattern("a"), pattern("b")
-OFFER = Offer("ann", 1, 0, [A], {}, True)
+OFFER = Offer("ann", 1, 0, [A], True)
 
 
 def _open(*first: Message, durable: bool = False, **options: object) -> tuple[Desk, FarEnd, FarEnd]:
     desk = Desk("m", "n", sessions=SessionOptions(**options), durable=durable)  # type: ignore[arg-type]
     m, n = desk.linked("m", 1), desk.linked("n", 2, A)
-    n.say(Draining(True, {}))
+    n.say(Draining(True))
     assert n.heard()[-1] == Welcome("", "")
     n.forget()
     n.say(*(first or (OFFER,)))
@@ -111,7 +113,7 @@ def test_a_session_whose_client_was_told_is_a_session_like_any_other() -> None:
 
 def test_a_neighbour_that_dies_takes_along_what_has_not_arrived_and_nothing_else() -> None:
     desk, _, n = _open()
-    n.say(Offer("bob", 2, 0, [B], {}, True), Rest("bob", 2, b"", True))
+    n.say(Offer("bob", 2, 0, [B], True), Rest("bob", 2, b"", True))
     n.redial(5)
     n.session, n.seq, n.got = 0, 0, 0
     n.greet(incarnation=2)
@@ -122,7 +124,7 @@ def test_a_neighbour_that_dies_takes_along_what_has_not_arrived_and_nothing_else
 def test_one_that_was_not_fetched_makes_room_for_the_same_client_again() -> None:
     desk, _, n = _open()
     n.say(Rest("ann", 1, b"", True))
-    n.say(Offer("ann", 2, 0, [B], {}, True))
+    n.say(Offer("ann", 2, 0, [B], True))
     assert desk.all(Discard) == [Discard("ann")]
     assert n.heard()[-1] == Opened("ann", 2, "", False)
     assert [entry["topic"] for entry in desk.broker.table()["entries"] if entry["hop"] == "ann"] == ["b"]
@@ -132,7 +134,7 @@ def test_a_client_that_has_a_session_here_is_not_taken_over() -> None:
     desk = Desk("n")
     n = desk.linked("n", 2)
     desk.client("ann", A)
-    n.say(Draining(True, {}), OFFER)
+    n.say(Draining(True), OFFER)
     assert n.heard()[-1] == Welcome("", "")  # who may come is said at the end of the turn
     n.say(OFFER)
     assert n.heard()[-1] == Opened(
@@ -141,7 +143,7 @@ def test_a_client_that_has_a_session_here_is_not_taken_over() -> None:
 
 
 def test_only_so_many_are_taken_and_only_so_large() -> None:
-    _, _, n = _open(Offer("ann", 1, 0, [A], {}, True), Offer("bob", 2, 0, [A], {}, True), sessions_max=1)
+    _, _, n = _open(Offer("ann", 1, 0, [A], True), Offer("bob", 2, 0, [A], True), sessions_max=1)
     assert n.heard()[-1] == Opened("bob", 2, "b has 1 sessions, and takes no more", False)
     desk, _, n = _open(state_bytes_max=3)
     n.say(Rest("ann", 1, b"four", False))
@@ -176,7 +178,7 @@ def test_a_session_that_ends_before_it_is_here() -> None:
 
 
 def test_parts_of_an_offer_that_was_refused_open_nothing() -> None:
-    desk, _, n = _open(Offer("ann", 1, 0, [A], {}, False), Withdraw("ann", 1), Offer("ann", 1, 1, [B], {}, True))
+    desk, _, n = _open(Offer("ann", 1, 0, [A], False), Withdraw("ann", 1), Offer("ann", 1, 1, [B], True))
     assert desk.all(Reserve) == []
     assert n.heard() == []
 
@@ -191,12 +193,12 @@ def test_nobody_who_was_not_welcomed_brings_sessions() -> None:
 def test_a_broker_that_takes_sessions_over_is_not_drained_itself_until_the_other_has_left_or_stays() -> None:
     desk = Desk("n")
     n = desk.linked("n", 2)
-    n.say(Draining(True, {}))
+    n.say(Draining(True))
     desk.give(Drain(1))
     assert desk.all(Reply) == [Reply(1, "n is being drained into b")]
-    n.say(Draining(False, {}))
+    n.say(Draining(False))
     desk.give(Drain(2))
-    assert n.heard()[-1] == Draining(True, {})
+    assert n.heard()[-1] == Draining(True)
 
 
 def test_what_a_session_had_before_it_moved_is_a_copy_for_it_alone() -> None:
@@ -204,9 +206,11 @@ def test_what_a_session_had_before_it_moved_is_a_copy_for_it_alone() -> None:
     desk = Desk("m", "n")
     m, n = desk.linked("m", 1), desk.linked("n", 2, A)
     desk.client("bob", A)
-    n.say(Draining(True, {"x.1": 5}))
-    n.say(Offer("ann", 1, 0, [A], {"y.1": 2}, True), Rest("ann", 1, b"", True))
-    m.say(Events([event("a", 5, "x.1"), event("a", 2, "y.1"), event("a", 6, "x.1"), event("a", 3, "y.1")]))
+    n.say(Draining(True))
+    n.say(Offer("ann", 1, 0, [A], True))
+    m.say(Events([event("a", 5, "x.1")]))  # before it is known what she has had
+    n.say(Rest("ann", 1, b"", False, {"x.1": 5, "y.1": 2}), Rest("ann", 1, b"", True))
+    m.say(Events([event("a", 2, "y.1"), event("a", 6, "x.1"), event("a", 3, "y.1")]))
     got = {"ann": [], "bob": []}  # type: dict[str, list[tuple[str, int]]]
     for each in desk.all(Deliver):
         for client, _ in each.matches:
@@ -254,7 +258,19 @@ def test_the_next_life_gives_back_what_is_taken_back() -> None:
 
 def test_the_next_life_takes_the_same_session_anew() -> None:
     desk, n = _returned()
-    n.say(Draining(True, {}))
-    n.say(Offer("ann", 2, 0, [A], {}, True))
+    n.say(Draining(True))
+    n.say(Offer("ann", 2, 0, [A], True))
     assert desk.all(Discard) == [Discard("ann")]
     assert n.heard()[-1] == Opened("ann", 2, "", False)
+
+
+def test_a_session_that_its_old_broker_does_not_have_in_its_next_life_is_ours() -> None:
+    desk, n = _returned()
+    n.redial(5)
+    n.session, n.seq, n.got = 0, 0, 0
+    n.greet(incarnation=2)
+    n.say(Snapshot([], last=True))
+    assert desk.all(DeliverShared) == []
+    n.say(Lines([]))
+    assert [each.client for each in desk.all(DeliverShared)] == ["ann"]
+    assert desk.all(DropMove) == [DropMove("ann")]

@@ -67,7 +67,7 @@ def _draining(
     far.ack()
     far.forget()
     desk.give(Drain(7))
-    assert far.heard() == [Draining(True, {})]
+    assert far.heard() == [Draining(True)]
     far.forget()
     far.say(Welcome("", "n:1883"))
     return desk, far
@@ -75,7 +75,7 @@ def _draining(
 
 def _switched(**options: object) -> tuple[Desk, FarEnd]:
     desk, far = _draining("ann", **options)
-    assert far.heard() == [Offer("ann", 1, 0, [A], {}, True)]
+    assert far.heard() == [Offer("ann", 1, 0, [A], True)]
     far.forget()
     far.say(Opened("ann", 1, "", False))
     assert far.heard() == [Rest("ann", 1, b"", False)]
@@ -123,7 +123,7 @@ def test_what_was_kept_aside_is_delivered_in_its_order_if_the_session_is_taken_b
     assert [each.event.seq for each in desk.records(Kind.DELIVERED) if each.event] == [1, 2]
     assert Withdraw("ann", 1) in far.heard()
     desk.run(1.0)
-    assert Offer("ann", 2, 0, [A], {}, True) in far.heard()
+    assert Offer("ann", 2, 0, [A], True) in far.heard()
 
 
 def test_a_goodbye_takes_a_session_back() -> None:
@@ -231,11 +231,11 @@ def test_a_neighbour_that_has_lost_its_memory_is_asked_again_and_the_session_is_
     far.redial(2)
     far.session, far.got, far.seq = 0, 0, 0
     far.greet(incarnation=2)
-    assert [each for each in far.heard() if isinstance(each, Draining)] == [Draining(True, {"n.1": 1})]
+    assert [each for each in far.heard() if isinstance(each, Draining)] == [Draining(True)]
     assert desk.all(Thaw) == [Thaw("ann")]
     assert [each.event.seq for each in desk.records(Kind.DELIVERED) if each.event] == [1]
     far.say(Welcome("", "n:1883"))
-    assert Offer("ann", 2, 0, [A], {}, True) in far.heard()
+    assert Offer("ann", 2, 0, [A], True) in far.heard()
 
 
 def test_more_events_than_may_wait_bring_a_session_home() -> None:
@@ -256,7 +256,7 @@ def test_a_refusal_ends_the_drain_and_all_is_as_before(how: str) -> None:
     else:
         far.say(Opened("ann", 1, "not here", False))
     assert desk.all(Reply) == [Reply(7, "not here")]
-    assert Draining(False, {}) in far.heard()
+    assert Draining(False) in far.heard()
     assert desk.broker.sessions.progress() == {"state": "failed", "error": "not here"}
     assert [each.door for each in desk.all(Refer)] == (["n:1883", ""] if how == "opened" else [])
     desk.give(AddLink("x", "x:1", 8))
@@ -268,7 +268,7 @@ def test_a_refusal_for_now_is_tried_again() -> None:
     far.say(Opened("ann", 1, "too late", True))
     assert desk.all(Reply) == []
     desk.run(1.5)
-    assert Offer("ann", 2, 0, [A], {}, True) in far.heard()
+    assert Offer("ann", 2, 0, [A], True) in far.heard()
 
 
 def test_the_link_is_removed_under_a_drain() -> None:
@@ -276,7 +276,7 @@ def test_the_link_is_removed_under_a_drain() -> None:
     far.say(Leave())
     assert desk.all(Reply) == [Reply(7, "the link to n was removed meanwhile")]
     assert desk.all(Thaw) == [Thaw("ann")]
-    assert far.heard() == [Withdraw("ann", 1), Draining(False, {}), Leave()]
+    assert far.heard() == [Withdraw("ann", 1), Draining(False), Leave()]
 
 
 def test_meanwhile_no_link_is_made_removed_or_swapped() -> None:
@@ -406,7 +406,7 @@ def test_a_drain_can_be_stopped_but_not_when_it_leaves() -> None:
     desk, far = _draining("ann")
     desk.give(StopDrain(8))
     assert desk.all(Reply) == [Reply(7, "the drain was stopped"), Reply(8)]
-    assert Draining(False, {}) in far.heard()
+    assert Draining(False) in far.heard()
     desk.give(StopDrain(9))
     assert desk.all(Reply)[-1] == Reply(9, "b is not being drained")
     desk, far = _draining()

@@ -83,7 +83,7 @@ def test_nothing_is_told_twice() -> None:
 
 def test_who_is_declared_gone_and_is_there_says_so() -> None:
     one, other = _two()
-    one.lines.split()
+    one.lines.split("n")
     assert one.lines.shown() == [
         {"group": "g", "topic": "a/#", "selector": "x > 3", "broker": "b1", "members": 1, "present": 1}
     ]
@@ -91,6 +91,20 @@ def test_who_is_declared_gone_and_is_there_says_so() -> None:
     one.read(other)
     assert [each["broker"] for each in one.lines.shown()] == ["b1", "b2"]
     assert other.lines.shown() == one.lines.shown()
+
+
+def test_what_came_on_a_link_while_it_was_left_is_forgotten_with_it() -> None:
+    one, other = _two()
+    one.lines.split("b2")
+    other.read(one)
+    one.read(other)
+    one.lines.left("n")
+    assert [each["broker"] for each in one.lines.shown()] == ["b1", "b2"]
+    one.lines.left("b2")
+    assert [each["broker"] for each in one.lines.shown()] == ["b1"]
+    one.read(other)
+    one.lines.left("b2")
+    assert [each["broker"] for each in one.lines.shown()] == ["b1"]
 
 
 def test_a_new_life_puts_right_what_the_former_one_had_written() -> None:

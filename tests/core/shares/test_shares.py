@@ -158,6 +158,22 @@ def test_a_member_that_moves_with_its_session_stays_one() -> None:
     assert broker.table()["groups"] == [shown]
 
 
+def test_a_member_that_moves_to_where_the_event_has_been_gets_it_all_the_same() -> None:
+    for moment in range(0, 60, 5):
+        world = _line()
+        world.attach("b1", "pam")
+        world.member("b2", "bob")
+        world.member("b3", "ann")
+        world.rest()
+        world.drain("b3")
+        world.kernel.run(until=world.kernel.now + moment / 1000)
+        world.publish("b1", "pam", *(Event("a/b", qos=1) for _ in range(4)))
+        world.kernel.run(until=world.kernel.now + 0.005)
+        world.part("b2", "bob", "g", A)
+        world.rest()
+        assert world.got() == {"ann": 4}, moment
+
+
 def test_after_a_split_each_part_shares_among_itself() -> None:
     world = _line()
     world.member("b1", "ann")

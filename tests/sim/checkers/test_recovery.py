@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.recovery import LONG_S, check_recovery
-from reknit.trace.records import Kind
+from reknit.trace.records import DRAINED, Kind
 from tests.sim.checkers.telling import Story, event
 
 ONE = event("a", 1)
@@ -33,6 +33,24 @@ def test_what_somebody_has_must_come() -> None:
     story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)
     story._add("b3", Kind.RECOVERED, peer="b2", event=ONE).delivered("b3", "cay", ONE)
     assert _found(story.calm()) == []
+
+
+def test_a_broker_that_leaves_takes_its_cache_along() -> None:
+    story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)._add("b1", Kind.KEPT, event=ONE)
+    story._add("b2", Kind.CHANGE, peer="b1", detail=DRAINED)
+    assert _found(story) == []
+    assert len(_found(story.calm())) == 1  # b1 has it still
+    story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)
+    assert _found(story._add("b2", Kind.CHANGE, peer="b1", detail=DRAINED).calm()) == []
+
+
+def test_where_sessions_last_a_crash_forgets_what_was_missing_and_what_came_meanwhile() -> None:
+    two, three = event("a", 2), event("a", 3)
+    story = _settled().published("b1", ONE)._add("b1", Kind.KEPT, event=ONE)._add("b1", Kind.KEPT, event=two)
+    story.crashed("b3").published("b1", two)._add("b3", Kind.STARTED, detail="b3.2").network("b1-b2", "b2-b3").calm()
+    story.published("b1", three)._add("b1", Kind.KEPT, event=three).calm()
+    lost = list(check_recovery(story.records, lasting=True))
+    assert [each.what.partition(" (")[0] for each in lost] == ["('b1.1', 3)"]
 
 
 def test_what_was_kept_before_is_judged_once() -> None:

@@ -82,3 +82,11 @@ def test_a_member_that_moves_is_a_witness_as_before() -> None:
     there = ("b1", Kind.JOINED, {"client": "bob", "pattern": A, "detail": "g"})
     moved = ("b2", Kind.MOVED_OUT, {"client": "bob", "peer": "b1"})
     assert len(_told(ANN_PARTS, PUBLISHED, there, moved, BOB_PARTS, CALM)) == 1
+
+
+def test_an_event_that_may_be_meant_for_a_dead_broker_needs_somebody_who_knows_the_way_there() -> None:
+    dead, back, other = ("b2", Kind.CRASHED, {}), ("b2", Kind.STARTED, {}), ("b3", Kind.CRASHED, {})
+    assert len(_told(dead, PUBLISHED, back, CALM)) == 1
+    assert _told(dead, other, PUBLISHED, back, CALM) == []
+    assert _told(dead, PUBLISHED, other, back, CALM) == []
+    assert len(_told(other, PUBLISHED, CALM)) == 1

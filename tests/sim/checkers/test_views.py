@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reknit.model.pattern import Pattern
-from reknit.sim.checkers.views import TABLE, check_view_sizes, check_views
+from reknit.sim.checkers.views import TABLE, check_view_sizes, check_views, even_size, scamp_size
 from reknit.trace.records import Kind, Record
 
 TOPIC = Pattern("a/#")
@@ -51,4 +51,11 @@ def crowd(view: int) -> list[Record]:
 
 def test_views_of_a_size_that_the_theory_has_are_right_and_others_are_not() -> None:
     """2 ln 100 = 9.2, within 30 % and three standard errors of 0.3."""
-    assert [bool(check_view_sizes(crowd(view), 1)) for view in (4, 6, 9, 12, 14)] == [True, False, False, False, True]
+    sizes = (4, 6, 9, 12, 14)
+    assert [bool(check_view_sizes(crowd(view), scamp_size(1))) for view in sizes] == [True, False, False, False, True]
+
+
+def test_tables_of_one_size_have_that_or_hold_everybody() -> None:
+    """ln 100 + 2 = 6.6."""
+    assert [bool(check_view_sizes(crowd(view), even_size(2.0))) for view in (3, 6, 9)] == [True, False, True]
+    assert [even_size(5.0)(members) for members in (3, 8, 100)] == [2.0, 7.0, 9.0]

@@ -105,10 +105,10 @@ def _drain(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Seq
     for each in table["entries"]:
         if each["kind"] == "client":
             wanted[each["hop"]].append(Pattern(each["topic"], each["selector"]))
-    said: list[Message] = [Draining(True, {}), Welcome("", view.listens_at(move.brokers[0])), Leave(), Leave()]
+    said: list[Message] = [Draining(True), Welcome("", view.listens_at(move.brokers[0])), Leave(), Leave()]
     for name, patterns in wanted.items():
         parts = list(chunks(patterns)) or [[]]
-        said += [Offer(name, 1, number, some, {}, number + 1 == len(parts)) for number, some in enumerate(parts)]
+        said += [Offer(name, 1, number, some, number + 1 == len(parts)) for number, some in enumerate(parts)]
         rests = (Rest(name, 1, b"", last=False), Rest(name, 1, b"", last=True))
         said += [Opened(name, 1, "", retry=False), *rests, Taken(name, 1), Told(name, 1)]
     return said

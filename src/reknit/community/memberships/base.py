@@ -9,11 +9,12 @@ from abc import ABC, abstractmethod
 from math import inf
 
 from reknit.community.courier import Courier
+from reknit.community.grid.grid import Grid
 from reknit.community.options import TopicOptions
 from reknit.community.turn import Turn
 from reknit.community.view import View
 from reknit.trace.records import Kind
-from reknit.wire.peers import Contact, Word
+from reknit.wire.peers import Contact, Found, Word
 
 __all__ = ["Membership"]
 
@@ -27,11 +28,17 @@ class Membership(ABC):
     searches = True
     """Whether somebody has to look for members while the table is empty."""
 
-    def __init__(self, topic: str, options: TopicOptions, turn: Turn, courier: Courier) -> None:
+    uses_grid = False
+    """Whether members, here and above, are looked for on P-Grid."""
+
+    def __init__(
+        self, topic: str, options: TopicOptions, turn: Turn, courier: Courier, grid: Grid | None = None
+    ) -> None:
         self.topic = topic
         self.options = options
         self.turn = turn
         self.courier = courier
+        self.grid = grid
         self.view = View(turn.me, options.scamp.view_max)
 
     @abstractmethod
@@ -54,6 +61,15 @@ class Membership(ABC):
     def meet(self, peers: tuple[str, ...]) -> None:
         """Members that were found though others are known: perhaps of a part that does not know of ours."""
         self.turn.count("unexpected")
+
+    def found(self, found: Found) -> bool:
+        """An answer of P-Grid's; whether it was ours to have."""
+        return False
+
+    def need_grid(self) -> Grid:
+        if self.grid is None:
+            raise ValueError(f"a membership like that of {self.topic} needs P-Grid")
+        return self.grid
 
     def failed(self, to: str, word: Word) -> None:
         """``to`` has not confirmed a word of ours."""

@@ -26,6 +26,7 @@ from math import ceil, inf, log
 
 from reknit.community.census import Census
 from reknit.community.courier import Courier
+from reknit.community.grid.grid import Grid
 from reknit.community.memberships.base import Membership
 from reknit.community.options import TopicOptions
 from reknit.community.turn import Turn
@@ -55,8 +56,10 @@ _LEASE_S_MIN = 0.001
 
 
 class Scamp(Membership):
-    def __init__(self, topic: str, options: TopicOptions, turn: Turn, courier: Courier) -> None:
-        super().__init__(topic, options, turn, courier)
+    def __init__(
+        self, topic: str, options: TopicOptions, turn: Turn, courier: Courier, grid: Grid | None = None
+    ) -> None:
+        super().__init__(topic, options, turn, courier, grid)
         self.terms = options.scamp
         self.in_view = View(turn.me, 2 * options.scamp.view_max)
         self.census = Census(turn.rng, options.scamp.epoch_beats)
@@ -206,6 +209,7 @@ class Scamp(Membership):
         self._heard_from(sender)
         if word.minima and not self.census.hear(word.epoch, word.minima):
             self.turn.count("forged")
+            return []
         return list(word.supers)
 
     def _heard_from(self, sender: str) -> None:

@@ -36,6 +36,10 @@ class Custody:
         self.kept: bool | None = None  # the shell keeps its events: False before they are routed, then True
         self.pending = 1  # the turn that handles the input holds it too
 
+    def keeps(self, event: Event) -> bool:
+        """Has the shell kept this event, so that it outlives us?"""
+        return self.kept is not None and any(each.id == event.id for each in self.events)
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:

@@ -29,21 +29,23 @@ from reknit.core.turn import Turn
 from reknit.model.event import Event, event_bytes
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
-from reknit.wire.messages import LASTING, Ack, Data, Events, Farewell, Hello, Loose, Message, Steered
+from reknit.wire.messages import LASTING, Ack, Data, Events, Farewell, Hello, Loose, Message
 
 __all__ = ["Arrival", "Link"]
 
 
 class Link:
+    lasting: tuple[type, ...] = LASTING
+
     def __init__(self, turn: Turn, peer: str, address: str, options: LinkOptions) -> None:
-        self.turn = turn
-        self.peer = peer
+        self.turn, self.peer = turn, peer
         self.address = address  # "" where only the far end dials
         self.options = options
         self.conn: int | None = None
         self.greeted = False  # the far end has said who it is on this connection
         self.hello: Hello | None = None  # what it said
         self.leaving = False  # it is being given up: what is under way still goes through
+        self.sends_in_line = self.takes_in_line = False  # whether events must not overtake other words, if they could
         self.tentative = False  # it is there, but does not belong to the tree yet
         self.awaited = False  # the far end may not know of it yet; it dials, we do not
         self.session = self.peer_incarnation = 0
@@ -99,7 +101,7 @@ class Link:
         kept, self._outbox, self._whereabouts = self._outbox, deque(), None
         self._outbox_bytes, self._next_seq = 0, 1
         for item in kept:
-            lasting: list[Message] = [message for message in item.messages if isinstance(message, LASTING)]
+            lasting: list[Message] = [message for message in item.messages if isinstance(message, self.lasting)]
             if lasting:
                 self._enqueue(lasting, item.custodies, item.size).thirds = item.thirds
             else:
@@ -169,8 +171,8 @@ class Link:
         """Gossip: it may be lost where events may be."""
         self.send(message)
 
-    def send_steered(self, steered: Steered, custodies: list[Custody], size: int) -> None:
-        """Events of a swap, collected by whoever steers them, within the bounds that ``takes`` knows."""
+    def send_steered(self, steered: Message, custodies: list[Custody], size: int) -> None:
+        """Events of a swap, or on a ring, collected by whoever steers them, within the bounds that ``takes`` knows."""
         self._append(steered, size)
         for custody in custodies:
             self._hold(custody)
@@ -240,11 +242,11 @@ class Link:
             self._whereabouts.add(item)
         return item
 
-    def entrust(self, event: Event, custody: Custody) -> None:
+    def entrust(self, event: Event, sender: str, custody: Custody) -> None:
         """If the event is on its way to the far end, and not settled, this custody waits for it, too."""
         self.flush()
         self._whereabouts = self._whereabouts or Whereabouts(self._outbox)
-        if (item := self._whereabouts.find(event.id)) is not None:
+        if (item := self._whereabouts.find(event.id)) is not None and not item.outlives(event, sender):
             item.custodies.append(custody)
             custody.pending += 1
 
@@ -253,8 +255,7 @@ class Link:
         frame = Data(self.session, item.seq, self.received, self._settled, item.messages)
         self.turn.effects.append(Send(self.conn, encode(frame)))
         self._sent = max(self._sent, item.seq)
-        self._spoke_at = self.turn.now
-        self._ack_at, self._ack_frames = None, 0
+        self._spoke_at, self._ack_at, self._ack_frames = self.turn.now, None, 0
         if self._waiting_since is None:
             self._waiting_since = self._resent_at = self.turn.now
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from reknit.core.io import Close, Dial, Send
 from reknit.core.links.former import Former
+from reknit.core.links.greeting import objection
 from reknit.core.links.link import Arrival, Link
 from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
@@ -99,11 +100,10 @@ class Links:
     ) -> None:
         """``address``: where other brokers can dial this one; ``dialect``: how it routes; ``new``: never linked yet."""
         self.turn = turn
-        self.address = address
-        self.incarnation = incarnation
-        self.dialect = dialect
+        self.address, self.incarnation, self.dialect = address, incarnation, dialect
         self.options = options
         self.rng = rng
+        self.make: Callable[[Turn, str, str, LinkOptions], Link] = make_link
         self.of: dict[str, Link] = {}  # by neighbour
         self.hidden: Callable[[], tuple[str, ...]] = tuple  # whose links belong to no tree, not yet or not any more
         self.changed = False  # neighbours have come or gone in this turn
@@ -123,7 +123,7 @@ class Links:
         ``quiet``: a link that belongs to no tree, not yet or not any more; the next life has it too. ``tentative``: it
         becomes one later (``activate``), and is not worth remembering before.
         """
-        link = self.of[peer] = make_link(self.turn, peer, address, self.options)
+        link = self.of[peer] = self.make(self.turn, peer, address, self.options)
         self.held_by = ""
         self.former.meets(peer) if tentative else self.former.is_linked(peer)
         link.tentative = tentative
@@ -230,11 +230,11 @@ class Links:
             self._send(conn, self._greeting(link))
         elif link is None and wave is not None:
             self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
-            self._send(conn, self._hello(0, 0, False, wave, alone=self.held_by == peer))
+            self._send(conn, self._hello(peer, 0, 0, False, wave, alone=self.held_by == peer))
         elif link is None and peer in self._knocking:
             self._connections[conn] = _Connection(peer, True, None, self.turn.now)
             del self._knocking[peer]
-            self._send(conn, self._hello(0, 0, False, None))
+            self._send(conn, self._hello(peer, 0, 0, False, None))
         else:
             self.turn.effects.append(Close(conn, "not needed any more"))
 
@@ -294,15 +294,8 @@ class Links:
     def _from_caller(self, conn: int, connection: _Connection, frame: Frame) -> Iterator[LinkEvent]:
         """The first frame of a connection: it must say who is there."""
         match frame:
-            case Hello(version=version) if version != VERSION:
-                self.refuse(conn, Refuse(f"speaks version {version}, not {VERSION}", False, False))
-            case Hello(dialect=dialect) if dialect != self.dialect:
-                self.refuse(conn, Refuse(f"routes by {dialect}, not by {self.dialect}", False, False))
-            case Hello(name=""):
-                self.refuse(conn, Refuse("a greeting without a name", False, False))
-            case Hello(name=name) if connection.names is not None and name not in connection.names:
-                known = ", ".join(connection.names) or "nobody"
-                self.refuse(conn, Refuse(f"the certificate names {known}, not {name}", False, False))
+            case Hello() if why := objection(frame, self.dialect, self.options, connection.names):
+                self.refuse(conn, Refuse(why, False, False))
             case Hello() if connection.dialled:
                 yield from self._called_answers(conn, connection, frame)
             case Hello() if connection.peer == "":
@@ -373,7 +366,7 @@ class Links:
             link.resume(hello)
             return False
         session = self.rng.getrandbits(48) | 1
-        self._send(conn, self._hello(session, 0, self._is_in_tree(link), None))
+        self._send(conn, self._hello(link.peer, session, 0, self._is_in_tree(link), None))
         link.renew(hello, session)
         return True
 
@@ -425,15 +418,17 @@ class Links:
             link.flush()
 
     def _greeting(self, link: Link) -> Hello:
-        return self._hello(link.session, link.received, self._is_in_tree(link), None)
+        return self._hello(link.peer, link.session, link.received, self._is_in_tree(link), None)
 
     def _is_in_tree(self, link: Link) -> bool:
         """Only such a link may be adopted by an end without memory: any other one could close a cycle."""
         return not link.leaving and not link.tentative and link.peer not in self.hidden()
 
-    def _hello(self, session: int, received: int, linked: bool, wave: Wave | None, alone: bool = False) -> Hello:
+    def _hello(
+        self, peer: str, session: int, received: int, linked: bool, wave: Wave | None, alone: bool = False
+    ) -> Hello:
         who = (VERSION, self.dialect, self.turn.node, self.address, self.incarnation)
-        return Hello(*who, session, received, linked, wave, alone)
+        return Hello(*who, session, received, linked, wave, alone, self.options.is_loose(peer))
 
     def _send(self, conn: int, frame: Frame) -> None:
         self.turn.effects.append(Send(conn, encode(frame)))

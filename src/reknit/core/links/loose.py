@@ -2,22 +2,29 @@
 
 On a link of datagrams the words by which brokers keep their tree and their tables are numbered, and sent again until
 they arrive. Events are not, if the link is told so: they go beside that stream, a few to a datagram, without custody,
-and nobody waits for them. Whoever misses one asks for it (``recovery``).
+and nobody waits for them. Whoever misses one asks for it (``recovery``). But for one broker, and for it alone, an event
+may be a *token*: the duty to hand it to a member of a group (``shares``). If that broker dies, nobody else would miss
+it, and its next life does not; so events that members of a group share go in the numbered stream, as on other links. So
+do all events while a session moves along the link: which broker has to deliver one is decided by the words between
+which it stands. What was sent loosely before that, and comes late, is not taken: whoever misses it will get it as
+anything that is lost.
 
 Owns: what is sent once, and how it is put into datagrams. Must not know: what it says, or whether it arrives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reknit.core.io import Send
 from reknit.core.links.custody import Custody
-from reknit.core.links.link import Link
+from reknit.core.links.link import Arrival, Link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import NO_CONNECTION
 from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
-from reknit.wire.messages import Events, Loose, Message
+from reknit.wire.messages import Data, Events, Loose, Message
 
 __all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
 
@@ -40,6 +47,8 @@ class LooseLink(Link):
         self._size = 0
 
     def send_event(self, event: Event, custody: Custody) -> bool:
+        if event.sharing is not None or self.sends_in_line:
+            return super().send_event(event, custody)
         if not self.greeted:
             return self.drop(event, NO_CONNECTION)
         size = datagram_bytes_of(event)
@@ -52,6 +61,11 @@ class LooseLink(Link):
             self._size += size
         self._events.append(event)
         return True
+
+    def take_data(self, data: Data | Loose) -> Iterator[Arrival]:
+        if self.takes_in_line and isinstance(data, Loose):
+            data = Loose(data.session, [each for each in data.messages if not isinstance(each, Events)])
+        return super().take_data(data)
 
     def send_loosely(self, message: Message) -> None:
         if self.greeted:
@@ -75,4 +89,5 @@ class LooseLink(Link):
 
 def make_link(turn: Turn, peer: str, address: str, options: LinkOptions) -> Link:
     """Of the kind that the options ask for."""
+    options = options.of(peer)
     return LooseLink(turn, peer, address, options) if options.loose else Link(turn, peer, address, options)

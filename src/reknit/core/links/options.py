@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
-__all__ = ["LinkOptions"]
+__all__ = ["LinkKind", "LinkOptions"]
+
+LinkKind: TypeAlias = Literal["stream", "datagram"]
 
 
 class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +58,9 @@ class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loose: bool = False
     """Events are sent once, in datagrams, and may be lost; ``recovery`` brings them back. All else is sent again."""
 
+    kinds: dict[str, LinkKind] = {}
+    """By neighbour, where the link is to be of another kind than ``loose`` says; at both ends alike."""
+
     datagram_bytes: int = 1400
     """So long a datagram gets with several small events; a longer event has one to itself."""
 
@@ -66,3 +73,20 @@ class LinkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def datagrams(self) -> bool:
         return self.retransmit_s > 0
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether events may be lost on any link."""
+        return self.loose or "datagram" in self.kinds.values()
+
+    def is_loose(self, peer: str) -> bool:
+        """Whether events may be lost on the link with this neighbour."""
+        kind = self.kinds.get(peer)
+        return self.loose if kind is None else kind == "datagram"
+
+    def of(self, peer: str) -> LinkOptions:
+        """Those of the link with this neighbour."""
+        if not self.kinds:
+            return self
+        loose = self.is_loose(peer)
+        return msgspec.structs.replace(self, loose=loose, retransmit_s=self.retransmit_s if loose else 0.0)

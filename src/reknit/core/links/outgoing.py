@@ -29,6 +29,10 @@ class Outgoing:
     """Brokers that its events were to reach by way of the far end, and that the far end does not lead to any more."""
     settled: bool = False
 
+    def outlives(self, event: Event, sender: str) -> bool:
+        """Need a copy from ``sender`` not be kept? It is this one, come round, or the shell has kept this one."""
+        return sender in self.thirds or any(custody.keeps(event) for custody in self.custodies)
+
 
 class Whereabouts:
     """In which frame an event is; made when somebody asks first, and kept up from then on."""

@@ -3,7 +3,8 @@
 A link that an operator removes is done with when both have said it. One that a swap has replaced has moreover to be
 empty, for nobody else has what it carried. Nobody waits for ever. A broker that is drained is patient, since a
 neighbour that is down must hear of it, or would wait in its next life. But that one may have been drained itself, as
-soon as it had heard of it and before its answer came; and all else was settled before the leave was said.
+soon as it had heard of it and before its answer came; and all else was settled before the leave was said. That holds
+for its next life, too, which has nothing to say but that its former one has left.
 
 Owns: what a link that is left still waits for. Must not know: why it is left.
 """
@@ -38,6 +39,7 @@ class Leaves:
         self.options = options
         self.lost_s = inf  # a neighbour that has been away for so long is lost
         self.of: dict[str, Leaving] = {}
+        self.had_left: Callable[[], bool] = lambda: False  # a former life did, for good, and nobody needs this one
 
     def begin(self, peer: str, requests: list[int], heard: bool, patient: bool) -> None:
         until = inf if patient else self.turn.now + self.options.leave_s_max
@@ -74,5 +76,17 @@ class Leaves:
             away_s_max = min(away_s_max, self.options.drained_s_max)
         return min(leaving.give_up_at, inf if away_since is None else away_since + away_s_max)
 
+    def unheard(self) -> list[str]:
+        """Those that a former life has left for good, and that have been out of reach for too long to hear of it."""
+        return [peer for peer in self._had_left() if self.turn.now >= self._unheard_at(peer)]
+
+    def _had_left(self) -> list[str]:
+        return [peer for peer in self.links.of if peer not in self.of] if self.had_left() else []
+
+    def _unheard_at(self, peer: str) -> float:
+        away_since = self.links.of[peer].away_since
+        return inf if away_since is None else away_since + self.options.drained_s_max
+
     def deadline(self) -> float:
-        return min(self._give_up_at(*each) for each in self.of.items()) if self.of else inf
+        times = [self._give_up_at(*each) for each in self.of.items()] if self.of else []
+        return min(times + [self._unheard_at(peer) for peer in self._had_left()], default=inf)

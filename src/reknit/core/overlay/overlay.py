@@ -33,7 +33,7 @@ from reknit.core.overlay.wave import Search
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Leave, Message, Mode, Refuse, Release, Resent, Seek, Sought, Steered
+from reknit.wire.messages import Events, Leave, Message, Refuse, Release, Resent, Seek, Sought, Steered
 
 __all__ = ["Overlay"]
 
@@ -223,6 +223,8 @@ class Overlay:
         yield from self.swaps.unlinked(peer)
 
     def _finish_leaving(self) -> Iterator[OverlayEvent]:
+        for peer in self.leaves.unheard():
+            yield from self.cut(peer, "left without an answer, by a former life", keep=False)
         for peer, answered in self.leaves.over(self.swaps.holds):
             if answered:
                 yield from self._forget(peer, "left", "")
@@ -252,9 +254,11 @@ class Overlay:
             case Arrival(peer=peer, messages=messages, custody=custody):
                 self.turn.custodies.append(custody)
                 yield from self._on_messages(peer, messages, custody)
+                yield from self._go_on()
             case Renewed(peer=peer, reborn=reborn):
                 yield from self._on_renewed(peer, reborn)
             case Adopted(peer=peer):
+                self.swaps.adopted(peer)
                 yield Linked(peer, again=False)
             case Stranger() if self.swaps.expects(event):
                 self.swaps.on_stranger(event)
@@ -309,19 +313,18 @@ class Overlay:
                 above.append(message)
                 continue
             if above:
-                yield Arrived(peer, above, custody, (peer,), self._relays(peer, custody))
+                yield Arrived(peer, above, custody, self.swaps.skips(peer), self._relays(peer, custody))
                 above = []
             if not self.swaps.stalls(peer, message, custody):
                 yield from self._on_own_message(peer, message, custody)
         if above:
-            yield Arrived(peer, above, custody, (peer,), self._relays(peer, custody))
-        yield from self._go_on()
+            yield Arrived(peer, above, custody, self.swaps.skips(peer), self._relays(peer, custody))
 
     def _relays(self, peer: str, custody: Custody) -> tuple[str, ...]:  # not for what was sent once, and doubled since
         return self.swaps.relays(peer) if custody.link is not None else ()
 
     def _go_on(self) -> Iterator[OverlayEvent]:
-        """With what need not wait any longer."""
+        """With what need not wait any longer; all of it, before that may free others."""
         while freed := self.swaps.unstalled():
             for sender, message, held in freed:
                 yield from self._on_messages(sender, [message], held)
@@ -333,14 +336,9 @@ class Overlay:
     def _on_steered(self, peer: str, message: Events | Steered, custody: Custody) -> Iterator[OverlayEvent]:
         if self.swaps.involves(peer):
             yield from self.swaps.take(peer, message, custody)
-            return
-        skip: tuple[str, ...] = (peer,)  # of a swap that is over here
-        closing = self.swaps.closing.get(peer)
-        if closing is not None and isinstance(message, Steered) and message.mode is Mode.FLOOD:
-            skip = (peer, closing.goal)
-        elif isinstance(message, Steered) and message.mode is Mode.FLOOD:
-            skip = (peer, *self.swaps.flooded_by(peer, message.swap))
-        yield Arrived(peer, [Events(message.events)], custody, skip, self._relays(peer, custody))
+        else:  # of a swap that is over here
+            skip = self.swaps.skips(peer, message)
+            yield Arrived(peer, [Events(message.events)], custody, skip, self._relays(peer, custody))
 
     def _on_own_message(self, peer: str, message: Message, custody: Custody) -> Iterator[OverlayEvent]:
         if isinstance(message, Leave) and message.holders:
@@ -432,7 +430,7 @@ class Overlay:
         yield from self.swaps.due()
 
     def end_of_turn(self) -> Iterator[OverlayEvent]:
-        yield from self._finish_leaving() if self.leaves.of else ()
+        yield from self._finish_leaving() if self.leaves.of or self.leaves.had_left() else ()
         if self.swaps.attentive:
             yield from self.swaps.give_up_the_lost()
             while self.swaps.to_be_called:

@@ -143,7 +143,7 @@ class SwapDeaths(SwapLinks):
         linked = peer in self.neighbours()
         if ask.goal and linked:
             self._send(peer, Open(ask.id, True))
-            yield Tell(peer)
+            yield from self._tell_anew(peer)
             self._say_late(peer, Close(ask.id, False, True), self._held_by_turn())
         else:
             self._send(peer, Unlock(ask.id) if ask.goal or linked else Close(ask.id, True, True))
@@ -205,6 +205,7 @@ class SwapDeaths(SwapLinks):
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
         yield Replayed(peer)
+        self._parted_from(peer)
         if peer in self._others() and self.current is not None:
             yield from self._without(self.current, [peer], refused=True)
 

@@ -199,14 +199,14 @@ class SwapLinks(SwapReturns):
             self._send(self._third_of(peer, step.id), Close(step.id, step.from_mover, True), custody)
         elif isinstance(step, Close) and step.from_mover and peer in self.neighbours() and peer != step.id[0]:
             self._send(peer, Seated(step.id))  # a middle without memory
-            yield Tell(peer)
+            yield from self._tell_anew(peer)
 
     def _on_seated(self, peer: str, step: Seated) -> Iterator[OverlayEvent]:
         """The goal of a swap in which somebody was lost, or has lost his memory, goes by the tree that there is now."""
         if self._unseated.get(peer) == step.id:
             del self._unseated[peer]
         elif peer in self.neighbours():  # we have not told it all, since for us the swap went well
-            yield Tell(peer)
+            yield from self._tell_anew(peer)
 
     # --- 3 to 7
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reknit.core.io import Reply
 from reknit.core.links.links import Stranger, TurnedAway
-from reknit.core.overlay.events import OverlayEvent, Paused, Replayed, Resumed
+from reknit.core.overlay.events import OverlayEvent, Paused, Replayed, Resumed, Tell
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.swap import ID_FLOOR
@@ -170,6 +170,12 @@ class SwapLocks(SwapState):
             case Part.GOAL:
                 self.links.stop_asking(swap.mover)
                 self._set_current(None)
+
+    def _tell_anew(self, peer: str) -> Iterator[OverlayEvent]:
+        """All that we want, because of an older swap; if it is in one with us, what that brings is not all."""
+        if self.current is not None and self.involves(peer):
+            self._tear(self.current)
+        yield Tell(peer)
 
     # --- the new link
 

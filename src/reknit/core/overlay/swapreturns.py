@@ -52,6 +52,7 @@ from reknit.wire.messages import (
     LockNack,
     Mark,
     Message,
+    Mode,
     Moving,
     Open,
     Side,
@@ -205,8 +206,23 @@ class SwapReturns(SwapStalls):
 
     def _is_over(self, hold: _Hold) -> bool:
         moving = self.current is not None and self.current.note.id == hold.id and not self.current.triangle.over
-        answered = hold.marked and self._has_left(hold.old) and not (hold.old and moving)
+        answered = hold.marked and self._has_left(hold.old) and not (hold.old and moving) and not self._is_behind(hold)
         return answered or self.turn.now >= hold.until or not self._is_there(hold)
+
+    def _is_behind(self, hold: _Hold) -> bool:
+        """Stood the mark behind events that are held back themselves, for another swap? Then these go on first.
+
+        Unless they wait for the events that are held here: the two swaps were in opposite directions, and one of both
+        has to go first.
+        """
+        if hold.via == hold.peer or hold.via not in self._held_back:
+            return False
+        ways, known = [hold.via], {hold.via}
+        for way in ways:
+            further = {each.via for each in self._holds_on(way)} - known
+            ways += sorted(further)
+            known |= further
+        return hold.peer not in known
 
     def _is_there(self, hold: _Hold) -> bool:
         return hold.via in self.links.of and hold.peer in self.links.of
@@ -285,6 +301,10 @@ class SwapReturns(SwapStalls):
         swap = self.current
         if swap is None or swap.note.part is not Part.GOAL:
             return
+        pair = {swap.mover, swap.note.middle}
+        for id_ in [id_ for id_, each in self.ended.items() if {id_[0], each.middle} == pair]:
+            del self.ended[id_]  # they have been neighbours again since, so nothing of it is under way
+            self._ended_until.pop(id_, None)
         while len(self.ended) >= ENDED_MAX:
             del self.ended[next(iter(self.ended))]
         self.ended[swap.note.id] = Ended(swap.note.id, swap.note.middle, swap.alone)
@@ -318,9 +338,18 @@ class SwapReturns(SwapStalls):
         """Who needs even those events of ``peer`` that have been here before."""
         return tuple(dict.fromkeys(third for each in self.ended.values() if (third := _third(each, peer))))
 
-    def flooded_by(self, peer: str, swap: int) -> tuple[str, ...]:
-        """Who has got what ``peer`` has flooded in swap number ``swap`` from ``peer`` itself."""
-        return tuple(third for each in self.ended.values() if each.id[1] == swap and (third := _third(each, peer)))
+    def skips(self, peer: str, message: Message | None = None) -> tuple[str, ...]:
+        """Who gets events of ``peer`` without us: itself; of a swap that is over, those to whom it has flooded them.
+
+        And the goal, of all that the middle has sent on the replaced link: the middle brings it there, as ever.
+        """
+        closing = self.closing.get(peer)
+        if not isinstance(message, Steered) or message.mode is not Mode.FLOOD:
+            return (peer, closing.goal) if closing is not None and closing.part is Part.MOVER else (peer,)
+        if closing is not None:
+            return (peer, closing.goal)
+        ended = (each for each in self.ended.values() if each.id[1] == message.swap)
+        return (peer, *(third for each in ended if (third := _third(each, peer))))
 
     def _forget_ended(self) -> None:
         for id_, until in list(self._ended_until.items()):

@@ -159,7 +159,16 @@ class SwapState:
 
     def joined(self, peer: str) -> None:
         """By a search, as a stranger: it tells by the tree as it is, and knows of no swap in which it was our goal."""
+        self._parted_from(peer)
+
+    def _parted_from(self, peer: str) -> None:
+        """It is linked with us no more; if it ever is again, it tells by the tree as it is then."""
         self._unseated.pop(peer, None)
+
+    def adopted(self, peer: str) -> None:
+        """It holds us for its neighbour, and this life began without it: what it was to hear, it hears now."""
+        if (id_ := self._unseated.get(peer)) is not None:
+            self._send(peer, Close(id_, True, True))
 
     def defers(self, peer: str) -> bool:
         """Does this broker not know yet what to tell it? It will."""
@@ -273,7 +282,9 @@ class SwapState:
         return told is not None and told.pending > 0
 
     def leads_round(self, peer: str, back: str) -> bool:
-        """Does ``back``, the goal of a swap, get from the middle what we have sent on the replaced link to ``peer``?"""
+        """Does ``back``, the goal of a swap of ours, get from the middle what we have sent on the old link to it?"""
+        if self.current is not None and self.current.note.part is Part.MOVER:
+            return (peer, back) == (self.current.note.middle, self.current.note.goal)
         closing = self.closing.get(peer)
         return closing is not None and closing.part is Part.MOVER and closing.goal == back
 
@@ -288,6 +299,7 @@ class SwapState:
     def closed(self, peer: str, emptied: bool = True) -> None:
         """The replaced link is gone; unless ``emptied`` its far end was away for too long, and some may be lost."""
         self._said_leave.pop(peer, None)
+        self._parted_from(peer)
         if (closing := self.closing.pop(peer, None)) is not None:
             self._taken_up.pop(closing.id, None)
             self.links.changed = True

@@ -31,6 +31,10 @@ class Figures:
     """Datagrams with events."""
     repaired: int = 0
     """The events in them."""
+    waited: int = 0
+    """Events that were held for a client that wants order."""
+    hurried: int = 0
+    """Of those, what went though something was still missing before it."""
     # what was dropped
     malformed: int = 0
     """Datagrams that nobody can read."""

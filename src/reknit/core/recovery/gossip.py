@@ -184,6 +184,12 @@ class Talk:
         for number in numbers:
             self.lost.ask((source, signature, number), self.turn.now)
 
+    def remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:
+        """By which brokers the events of a source come, its own first, and where that one is reached."""
+        if source not in self.routes and len(self.routes) >= self.options.sources_max:
+            del self.routes[next(iter(self.routes))]
+        self.routes[source] = (way[::-1], address)
+
     # --- answering
 
     def is_new(self, asker: Asker) -> bool:

@@ -45,6 +45,7 @@ class LostBuffer:
         self.wait_s_max = wait_s_max
         self.hold_s = 0.0  # before an entry is asked for at all
         self.overflowed = 0
+        self.removed = 0  # entries so far, for whatever reason
         self.entries: dict[Triple, Loss] = {}
         """The oldest first; asked after every event, whether there is any."""
         self._numbers: dict[int, dict[str, dict[int, Loss]]] = {}  # by signature and source
@@ -80,9 +81,18 @@ class LostBuffer:
             return [number for number in range(first, last + 1) if number in numbers]
         return sorted(number for number in numbers if first <= number <= last)
 
+    def has_any(self, signature: int) -> bool:
+        """Whether any of a pattern is certain to be missing."""
+        return any(not loss.suspected for of in self._numbers.get(signature, {}).values() for loss in of.values())
+
+    def has_between(self, source: str, signature: int, above: int, below: int) -> bool:
+        """Whether any is greater than ``above`` and less than ``below``."""
+        return any(above < number < below for number in self._numbers.get(signature, {}).get(source, ()))
+
     def remove(self, triple: Triple) -> Loss | None:
         loss = self.entries.pop(triple, None)
         if loss is not None:
+            self.removed += 1
             source, signature, number = triple
             sources = self._numbers[signature]
             del sources[source][number]

@@ -65,11 +65,12 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     again_s_max: Seconds = 0.8
     """The wait before an event is asked for again: the first, how many times as long each next one is, the longest."""
 
-    hold_s_max: Annotated[float, msgspec.Meta(ge=0)] = 1.5
+    hold_s_max: Annotated[float, msgspec.Meta(ge=0)] = 2.5
     """``auto``: for how long what is missing may be gathered before it is asked for."""
 
-    price: Annotated[float, msgspec.Meta(gt=0)] = 1.8
-    """``auto``: messages that an event may cost that comes back; where they cost more, more are gathered."""
+    price: Annotated[float, msgspec.Meta(gt=0)] = 1.5
+    """``auto``: messages that an event may cost that comes back; where they cost more, more are gathered. Answers that
+    are lost are not seen, so what it costs in the end is more by those."""
 
     last_resort_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     """An event that has been missing for so long is asked for everywhere, and again when it has been for twice as long.
@@ -95,6 +96,15 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     held_max: Positive = 4096
     """Such words of others that may wait in a broker that begins, until it knows who wants what."""
+
+    order_s_max: Seconds = 30.0
+    """The longest that events wait for earlier ones, whatever a client asks for."""
+
+    order_events_max: Positive = 65_536
+    """Events that wait so at a time, for all clients together; beyond it they go at once."""
+
+    leave_s_max: Annotated[float, msgspec.Meta(ge=0)] = 10.0
+    """How long a session that is to move stays because something that it wants is missing."""
 
     patterns_max: Positive = 65_536
     """Patterns whose events this broker numbers."""

@@ -8,7 +8,8 @@ turn, by way of the ring.
 
 Whoever joins asks a contact for the owner of its own id, and has its successor by that. Whoever leaves tells the two
 beside it. Whoever dies is taken out where its silence is noticed: a successor by an unanswered question, all others
-when a connection to them cannot be made (``lost``). If nobody behind is left, it begins again at a contact. Now and
+when a connection to them cannot be made (``lost``). If nobody behind is left, it begins again at a contact, or at one
+of those that it has known; it must not think at once that it is alone, and the owner of everything. Now and
 then a contact, or anybody who is known, is asked for the owner of the next id: so parts of a ring that have lost each
 other become one again, as long as somebody in one knows somebody in the other.
 
@@ -31,6 +32,12 @@ ChordMessage = Find | Found | Poll | State | Notify | Bye | SameId
 JOIN, AUDIT = -1, -2
 """Purposes of a question that is for no finger."""
 
+MET_MAX = 64
+"""Brokers that are remembered because they have said something."""
+
+MISSES_MAX = 5
+"""So often one of them is looked for in vain."""
+
 
 class Chord:
     def __init__(
@@ -51,12 +58,32 @@ class Chord:
         self.refused = ""  # why this broker cannot be on the ring
         self.changed = False  # ways may have changed since somebody looked
         self.joined = not self.contacts
+        self.answered = False  # a successor has said who is beside it
         self._keys = finger_keys(me[0], bits)
         self._next_finger = 0
+        self._met: dict[str, Spot] = {}  # by name: whoever has ever said something; of this ring, or of another one
+        self._missed: dict[str, int] = {}  # how often it was not there, since it has said something
+        self._mourning = False  # all are lost, and may be alive
+        self._since: float | None = None  # without anybody, and not glad of it
         self._asked: tuple[Spot, float] | None = None  # the successor that has not answered yet, and since when
         self._round_at: float | None = None
         self._audit_at = 0.0
         self._left = False
+
+    def seat(self, spots: Sequence[Spot]) -> None:
+        """Begin with a ring of which all places are known, this one's among them."""
+        others = sorted((spot for spot in spots if spot[1] != self.me[1]), key=self._way_from_me)
+        self.joined = True
+        if others:
+            self._set_behind(others)
+            self.before = others[-1]
+            for number, key in enumerate(self._keys):
+                owner = min(spots, key=lambda spot, key=key: distance(key, spot[0], self.bits))  # type: ignore[misc]
+                if owner not in (self.me, self.successor):
+                    self.fingers[number] = owner
+
+    def _way_from_me(self, spot: Spot) -> int:
+        return distance(self.me[0], spot[0], self.bits)
 
     # --- where keys lead
 
@@ -66,12 +93,16 @@ class Chord:
 
     @property
     def alone(self) -> bool:
-        return self.joined and not self.behind
+        return self.joined and not self.behind and not self._mourning
 
     def owns(self, key: int) -> bool:
         if self.before is None:
             return self.alone
         return within(key, self.before[0], self.me[0], self.bits)
+
+    def disowns(self, key: int) -> bool:
+        """It is another one's, for sure."""
+        return self.before is not None and not self.owns(key)
 
     def way_to(self, key: int) -> Spot | None:
         """The next broker on the way to the key's owner; None if that is this one, or nobody is known."""
@@ -90,6 +121,30 @@ class Chord:
         spots = [*self.behind, *self.fingers.values(), *([self.before] if self.before else [])]
         return list({spot[1]: spot for spot in spots}.values())
 
+    def acquainted(self) -> list[Spot]:
+        """The same, and those by which it would begin again."""
+        spots = [*self.contacts, *self._met.values(), *self.known()]
+        return list({spot[1]: spot for spot in spots}.values())
+
+    def meet(self, spot: Spot) -> None:
+        """It has said something."""
+        if spot[1] not in self._met and len(self._met) >= MET_MAX:
+            del self._met[next(iter(self._met))]
+        self._met[spot[1]] = spot
+        self._missed.pop(spot[1], None)
+
+    def miss(self, name: str) -> None:
+        """It cannot be reached. Who is not there again and again is not looked for any more, unless it is a contact."""
+        self._missed[name] = self._missed.get(name, 0) + 1
+        if self._missed[name] >= MISSES_MAX:
+            self._met.pop(name, None)
+            self._missed.pop(name, None)
+
+    def _strangers(self) -> list[Spot]:
+        """Those that are not known to be of this ring."""
+        near = {spot[1] for spot in self.known()}
+        return [spot for spot in self.acquainted() if spot[1] not in near]
+
     # --- times
 
     def deadline(self) -> float | None:
@@ -101,16 +156,26 @@ class Chord:
         self._round_at = now + self.options.stabilise_s
         if self._asked is not None and now >= self._asked[1] + self.options.answer_s_max:
             self.lost(self._asked[0])
-        if not self.behind and self.contacts:
-            self._ask(self.contacts, JOIN, self.me[0])
+        self._look_for_others(now)
         if self.behind:
             if self._asked is None:
                 self._asked = (self.successor, now)
             self.send(self.successor, Poll(self.me))
             self._look_up_fingers()
-        if now >= self._audit_at and (others := [*self.contacts, *self.known()]):
+        if now >= self._audit_at and (others := self._strangers() or self.known()):
             self._audit_at = now + self.options.audit_s
             self._ask(others, AUDIT, self.me[0] + 1)
+
+    def _look_for_others(self, now: float) -> None:
+        if self.behind:
+            self._mourning, self._since = False, None
+            return
+        if others := self.acquainted():
+            self._ask(others, JOIN, self.me[0])
+        if self._mourning or not self.joined:
+            self._since = now if self._since is None else self._since
+            if now >= self._since + self.options.alone_s:
+                self.joined, self._mourning, self.changed = True, False, True
 
     def _ask(self, others: Sequence[Spot], purpose: int, key: int) -> None:
         self.send(self.rng.choice(others), Find(key % (1 << self.bits), self.me, purpose))
@@ -146,7 +211,7 @@ class Chord:
                 self.refused = f"{holder[1]} has the ring id {self.me[0]} already"
 
     def _find(self, message: Find) -> None:
-        if message.hops > self.options.hops_max:
+        if message.hops > self.options.hops_max or (self._mourning and not self.behind):
             return  # who asks will ask again
         key, asker = message.key, message.asker
         if message.purpose == JOIN and key == self.me[0] and asker[1] != self.me[1]:
@@ -155,10 +220,21 @@ class Chord:
             owner = self.successor
             if message.purpose == JOIN and owner[0] == key and owner[1] not in (asker[1], self.me[1]):
                 self.send(asker, SameId(owner))
+            elif owner[1] == asker[1] and message.purpose < 0:
+                self._tell_other(message)
             else:
                 self._tell(asker, Found(key, message.purpose, owner))
+        elif (hop := self._nearest(key))[1] == asker[1] and message.purpose < 0:
+            self._tell_other(message)
         else:
-            self.send(self._nearest(key), Find(key, asker, message.purpose, message.hops + 1))
+            self.send(hop, Find(key, asker, message.purpose, message.hops + 1))
+
+    def _tell_other(self, message: Find) -> None:
+        """Who asks would be sent to itself: it has lost its successor, or begun anew. Anybody else is of use to it."""
+        key, asker = message.key, message.asker
+        others = [spot for spot in (*self.known(), self.me) if spot[1] != asker[1]]
+        owner = min(others, key=lambda spot: distance(key, spot[0], self.bits), default=asker)
+        self._tell(asker, Found(key, message.purpose, owner))
 
     def _tell(self, asker: Spot, found: Found) -> None:
         if asker == self.me:
@@ -172,6 +248,8 @@ class Chord:
         elif owner != self.me and (not self.behind or self._is_between(owner)):
             self.joined = True
             self._set_behind([owner, *self.behind])
+        elif purpose == AUDIT and owner not in (self.me, self.successor):
+            self.send(owner, Notify(self.me))  # of another ring, perhaps, which learns of this one by that
 
     def _is_between(self, spot: Spot) -> bool:
         return spot != self.successor and within(spot[0], self.me[0], self.successor[0], self.bits) and spot != self.me
@@ -179,7 +257,7 @@ class Chord:
     def _compare(self, state: State) -> None:
         """The successor, or one that has come between, has said who is beside it."""
         if state.of == self.successor:
-            self._asked = None
+            self._asked, self.answered = None, True
         if state.of == self.successor or self._is_between(state.of):
             self._set_behind([state.of, *(state.behind or self.behind)])  # one that knows nobody is no end
         if state.before is not None and self._is_between(state.before):
@@ -194,7 +272,7 @@ class Chord:
         elif self.before is None or within(sender[0], self.before[0], self.me[0], self.bits):
             if sender != self.before:
                 self.before, self.changed = sender, True
-            if self.alone:
+            if not self.behind:
                 self._set_behind([sender])
 
     # --- who goes
@@ -211,6 +289,7 @@ class Chord:
             self.before, self.changed = (bye.before if bye.before != self.me else None), True
         was_next = bye.sender == self.successor
         self.lost(bye.sender)
+        self._mourning = False
         if was_next:
             self._set_behind([*(each for each in bye.behind if each != bye.sender), *self.behind])
 
@@ -224,6 +303,7 @@ class Chord:
             del self.fingers[number]
             self.changed = True
         if spot in self.behind:
+            self._mourning = True
             self._set_behind([each for each in self.behind if each != spot])
 
     def _set_behind(self, spots: Sequence[Spot]) -> None:

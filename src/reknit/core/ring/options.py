@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import msgspec
 
+from reknit.model.ring import BITS
 from reknit.wire.ring import SPOTS_MAX
 
 __all__ = ["RingOptions"]
 
 
 class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: int | None = None
+    """Where this broker is on the ring when it begins for the first time; without one, its name says where."""
+
     successors_max: int = 8
     """Brokers behind oneself that are known: the ring stays whole while one of them lives. About twice log2 of all."""
 
@@ -22,8 +26,8 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fingers_per_round: int = 4
     """Fingers that are looked up anew in each such round."""
 
-    answer_s_max: float = 2.0
-    """A successor that has not answered for so long is taken for dead; a request to join is said again."""
+    answer_s_max: float = 10.0
+    """A successor that has not answered for so long is taken for dead. Links notice most deaths sooner."""
 
     audit_s: float = 5.0
     """How often a contact is asked who is behind oneself: so rings that were parted find each other."""
@@ -34,10 +38,39 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refresh_s: float = 1.0
     """How often it is said again that a topic is wanted, or wanted no more, while the tree does not show it."""
 
+    lost_s: float = 3.0
+    """A broker to which there has been no connection for so long is lost: ways lead round it."""
+
+    alone_s: float = 10.0
+    """Who has heard nobody for so long is a ring by itself, until it finds the others."""
+
+    handover_s: float = 8.0
+    """A new root that nobody hands topics to waits so long for those who want them: longer than a death goes unseen."""
+
+    order_s_max: float = 10.0
+    """An event waits so long for the one before it, from the same source and of the same topic."""
+
+    lease_s: float = 10.0
+    """A broker that has heard nothing of the manager for so long lets a planned change go that is not over."""
+
+    step_s_max: float = 30.0
+    """A step of a planned change that some broker has not done by then is given up, and the change with it."""
+
+    grace_s: float = 10.0
+    """The old version of the control plane is kept for so long after a planned change: longer than any event's way."""
+
+    lines_max: int = 65_536
+    """Sources and topics of which the last number is remembered."""
+
     def __post_init__(self) -> None:
+        if self.id is not None and not 0 <= self.id < 1 << BITS:
+            raise ValueError(f"id: from 0 to {(1 << BITS) - 1}, not {self.id}")
         if not 1 <= self.successors_max <= SPOTS_MAX:
             raise ValueError(f"successors_max: from 1 to {SPOTS_MAX}, not {self.successors_max}")
         if self.fingers_per_round < 1 or self.hops_max < 1:
             raise ValueError("fingers_per_round and hops_max: at least 1")
-        if min(self.stabilise_s, self.answer_s_max, self.audit_s, self.refresh_s) <= 0:
-            raise ValueError("stabilise_s, answer_s_max, audit_s and refresh_s: more than 0")
+        times = [each for each in self.__struct_fields__ if each.endswith(("_s", "_s_max"))]
+        if wrong := [name for name in times if getattr(self, name) <= 0]:
+            raise ValueError(f"{', '.join(wrong)}: more than 0")
+        if self.lines_max < 1:
+            raise ValueError("lines_max: at least 1")

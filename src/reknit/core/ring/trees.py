@@ -7,8 +7,8 @@ the root to a member is always what the ring's routes say, and a branch goes whe
 
 The ring changes while this goes on, and words are lost with brokers that die. So every entry knows who has grown it,
 and all are held against the ring again when that has changed (``reroute``): a member whose next hop is another one is
-cut off there and grown here; a root that is none any more passes its members on to the new one. An entry whose parent
-is gone goes, and the branch behind it. At the end of every branch is the member, and it sees what matters: an entry
+cut off there and grown here; a root that is none any more gives its members away (``disowned``). An entry whose parents
+are gone goes, and the branch behind it. At the end of every branch is the member, and it sees what matters: an entry
 that it does not want, or none where it wants one; then it says so again until the tree shows it. A branch for a
 member that is gone ends at the broker that owns its id now, which speaks for it.
 
@@ -22,9 +22,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reknit.model.ring import BITS, ring_id
+from reknit.wire.planes import Seat
 from reknit.wire.ring import Branch, Wanted
 
 __all__ = ["ROOT", "Entry", "Routes", "Trees"]
+
+DEAD_MAX = 1024
+"""Brokers that are remembered to be lost."""
 
 ROOT = -1
 """The parent of an entry at the root itself."""
@@ -35,6 +39,12 @@ class Routes(Protocol):
 
     def owns(self, key: int) -> bool: ...
 
+    def disowns(self, key: int) -> bool:
+        """Somebody else is known to own it."""
+
+    def serves(self, key: int) -> bool:
+        """Owns it, and has done so for a while."""
+
     def hop(self, key: int) -> int | None:
         """The id of the next broker on the way to the key; None if there is none."""
 
@@ -43,20 +53,30 @@ class Routes(Protocol):
 class Entry:
     """Of one member in one topic's tree, here."""
 
-    parent: int
+    parents: dict[int, None]
+    """Who has grown it and has not cut it: one, unless ways are changing. ``ROOT``: it was grown here."""
     hop: int | None
     """None at the end of the branch."""
+
+    @property
+    def parent(self) -> int:
+        return ROOT if ROOT in self.parents else next(reversed(self.parents))
 
 
 class Trees:
     def __init__(
         self, me: int, routes: Routes, send: Callable[[int, Wanted | Branch], None], hops_max: int, bits: int = BITS
     ) -> None:
+        self.watch: Callable[[str, int, bool], None] = lambda topic, hop, leads: None  # is told where events go
         self.me, self.routes, self.send, self.hops_max, self.bits = me, routes, send, hops_max, bits
         self.entries: dict[str, dict[int, Entry]] = {}  # by topic and member
         self.counts: dict[str, dict[int, int]] = {}  # by topic and next hop
         self.wanted: dict[str, None] = {}  # topics that clients here want
         self._unsure: dict[str, None] = {}  # of which the tree may not show it
+        self._hearsay: dict[
+            tuple[str, int], int
+        ] = {}  # entries that were taken over: by whom they are said to be grown
+        self._dead: dict[int, None] = {}  # brokers that were lost, and not heard of since
         self._strays: dict[tuple[str, int], None] = {}  # topics and members that are gone, whose branches end here
 
     # --- clients
@@ -75,6 +95,10 @@ class Trees:
         """To whom an event of the topic goes on from here."""
         return list(self.counts.get(topic, ()))
 
+    def is_torn(self, topic: str) -> bool:
+        """There is a member here to which no way is known."""
+        return any(each == topic and member not in self._dead for each, member in self._strays)
+
     def _say(self, topic: str) -> None:
         self._unsure[topic] = None
         self._to_root(Wanted(topic, self.me, topic in self.wanted))
@@ -92,15 +116,21 @@ class Trees:
 
     # --- words of others
 
+    def heard(self, peer: int) -> None:
+        """It lives."""
+        self._dead.pop(peer, None)
+
     def received(self, sender: int, message: Wanted | Branch) -> None:
         if isinstance(message, Wanted):
             self._to_root(message)
-        elif message.grows:
-            self._grow(message.topic, message.member, sender, message.hops)
-        else:
-            entry = self.entries.get(message.topic, {}).get(message.member)
-            if entry is not None and entry.parent == sender:  # of another one it is out of date
-                self._cut(message.topic, message.member)
+            return
+        entry = self.entries.get(message.topic, {}).get(message.member)
+        if message.grows:
+            rooted = entry is not None and ROOT in entry.parents and self.routes.owns(ring_id(message.topic, self.bits))
+            if not rooted:  # a branch that comes to its own root has come round
+                self._grow(message.topic, message.member, sender, message.hops)
+        elif entry is not None:
+            self._disclaim(message.topic, message.member, entry, sender)
 
     def _to_root(self, message: Wanted) -> None:
         topic, member = message.topic, message.member
@@ -122,13 +152,22 @@ class Trees:
             return
         entries = self.entries.setdefault(topic, {})
         if (entry := entries.get(member)) is None:
-            entry = entries[member] = Entry(parent, None)
+            entry = entries[member] = Entry({parent: None}, None)
             self._lead(topic, member, entry, self._hop(member), hops)
         else:
-            entry.parent = parent
+            entry.parents[parent] = None
+            if self._hearsay.get((topic, member)) == parent:
+                del self._hearsay[topic, member]
             if entry.hop is not None:
                 self.send(entry.hop, Branch(topic, member, True, hops + 1))
         self._check_end(topic, member, entry)
+
+    def _disclaim(self, topic: str, member: int, entry: Entry, parent: int) -> None:
+        """This one leads here no more; with the last one the entry goes."""
+        if parent in entry.parents:
+            del entry.parents[parent]
+            if not entry.parents:
+                self._cut(topic, member)
 
     def _hop(self, member: int) -> int | None:
         return None if member == self.me or self.routes.owns(member) else self.routes.hop(member)
@@ -141,19 +180,22 @@ class Trees:
         elif entry.hop is None:
             self._strays[topic, member] = None
             self._speak_for(topic, member)
+        else:
+            self._strays.pop((topic, member), None)
 
     def _speak_for(self, topic: str, member: int) -> None:
         """A member that is gone wants nothing."""
         entry = self.entries.get(topic, {}).get(member)
         if entry is None or entry.hop is not None:
-            del self._strays[topic, member]
-        elif self.routes.owns(member):
+            self._strays.pop((topic, member), None)
+        elif self.routes.serves(member) or (member in self._dead and self.routes.owns(member)):
             self._to_root(Wanted(topic, member, False))
 
     def _cut(self, topic: str, member: int) -> None:
         entries = self.entries.get(topic, {})
         if (entry := entries.pop(member, None)) is None:
             return
+        self._strays.pop((topic, member), None)
         if not entries:
             del self.entries[topic]
         self._lead(topic, member, entry, None)
@@ -168,6 +210,8 @@ class Trees:
         if hop is not None:
             counts = self.counts.setdefault(topic, {})
             counts[hop] = counts.get(hop, 0) + 1
+            if counts[hop] == 1:
+                self.watch(topic, hop, True)
             self.send(hop, Branch(topic, member, True, hops + 1))
         if old is not None:
             self._uncount(topic, old)
@@ -178,6 +222,7 @@ class Trees:
         counts[hop] -= 1
         if counts[hop] == 0:
             del counts[hop]
+            self.watch(topic, hop, False)
         if not counts:
             del self.counts[topic]
 
@@ -185,24 +230,91 @@ class Trees:
 
     def reroute(self) -> None:
         for topic in list(self.entries):
-            rooted = self.routes.owns(ring_id(topic, self.bits))
-            for member, entry in list(self.entries.get(topic, {}).items()):
-                if entry.parent == ROOT and not rooted:
-                    self._cut(topic, member)
-                    self._to_root(Wanted(topic, member, True))
-                elif member != self.me:
+            for member, entry in list(self.entries[topic].items()):
+                if member != self.me:
                     self._lead(topic, member, entry, self._hop(member))
                     self._check_end(topic, member, entry)
 
-    def lost(self, peer: int) -> None:
+    def rooted(self) -> dict[str, list[int]]:
+        """By topic, the members that have been grown from here."""
+        found: dict[str, list[int]] = {}
+        for topic, entries in self.entries.items():
+            if members := [member for member, entry in entries.items() if ROOT in entry.parents]:
+                found[topic] = members
+        return found
+
+    def disowned(self) -> dict[str, list[int]]:
+        """The same of topics that have another root now; they are cut here, and to be handed over."""
+        gone = {topic: each for topic, each in self.rooted().items() if self.routes.disowns(ring_id(topic, self.bits))}
+        for topic, members in gone.items():
+            for member in members:
+                self._disclaim(topic, member, self.entries[topic][member], ROOT)
+        return gone
+
+    def handed(self, topic: str, member: int) -> None:
+        """A root that was says that it had this member."""
+        self._grow(topic, member, ROOT)
+
+    # --- another version of the ring
+
+    def seats(self) -> list[Seat]:
+        """All entries, as whoever takes this place needs them."""
+        return [
+            (topic, member, entry.parent, -1 if entry.hop is None else entry.hop)
+            for topic, entries in self.entries.items()
+            for member, entry in entries.items()
+        ]
+
+    def take_seat(self, seat: Seat) -> None:
+        """An entry of this place, in the version before; what has been said in this one counts more."""
+        topic, member, parent, hop = seat
+        entries = self.entries.setdefault(topic, {})
+        if member in entries:
+            return
+        entries[member] = Entry({parent: None}, None if hop == -1 else hop)
+        if parent != ROOT:
+            self._hearsay[topic, member] = parent
+        if hop != -1:
+            self.send(hop, Branch(topic, member, True, 1))
+            counts = self.counts.setdefault(topic, {})
+            counts[hop] = counts.get(hop, 0) + 1
+            if counts[hop] == 1:
+                self.watch(topic, hop, True)
+
+    def drop_hearsay(self) -> None:
+        """Entries that were taken over, and that who is said to have grown them knows nothing of: they were passing."""
+        for (topic, member), parent in list(self._hearsay.items()):
+            if (entry := self.entries.get(topic, {}).get(member)) is not None:
+                self._disclaim(topic, member, entry, parent)
+        self._hearsay.clear()
+
+    def put_right(self) -> None:
+        """Say what is wanted where the tree of this place does not show it, and the other way round (step 3.2)."""
+        shown = [topic for topic, entries in self.entries.items() if self.me in entries]
+        for topic in dict.fromkeys([*self.wanted, *shown]):
+            if (topic in self.wanted) != (self.me in self.entries.get(topic, ())):
+                self._say(topic)
+
+    @property
+    def at_rest(self) -> bool:
+        """The tree shows all that is wanted here, and nothing else."""
+        return not self._unsure and not self._strays
+
+    def lost(self, peer: int) -> bool:
         """It is dead, or in a life that knows nothing: what it has grown goes, and who is behind it will ask again.
 
         What was grown through it leads nowhere until ``reroute``, which grows it again wherever the way leads then.
+        False if there was nothing.
         """
+        found = False
+        self._dead[peer] = None
+        if len(self._dead) > DEAD_MAX:
+            del self._dead[next(iter(self._dead))]
         for topic in list(self.entries):
             for member, entry in list(self.entries[topic].items()):
+                found = found or peer == entry.hop or peer in entry.parents
                 if entry.hop == peer:
                     self._uncount(topic, peer)
                     entry.hop = None
-                if entry.parent == peer:
-                    self._cut(topic, member)
+                self._disclaim(topic, member, entry, peer)
+        return found

@@ -9,6 +9,8 @@ Owns: these lists, kept up by the table. Must not know: who asks, or why.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
 
@@ -27,6 +29,8 @@ class Signatures:
         self._wishes: dict[tuple[str, Pattern], float] = {}  # by client
         self._wanting: dict[int, int] = {}  # by signature: how many clients
         self._epochs = 0
+        self.ended: Callable[[str, Pattern], None] | None = None
+        """Called with (client, pattern) when a wish has ended."""
 
     def appear(self, pattern: Pattern) -> None:
         """Somebody wants it, and nobody did."""
@@ -51,6 +55,8 @@ class Signatures:
         self._wanting[signature] -= 1
         if not self._wanting[signature]:
             del self._wanting[signature], self.own[signature], self._since[signature]
+        if self.ended is not None:
+            self.ended(client, pattern)
 
     def age_s(self, signature: int) -> float:
         """For how long clients here have wanted it; 0 if none does."""

@@ -26,7 +26,7 @@ Owns: what has not fully arrived. Must not know: what a state says; why a neighb
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reknit.core.io import Deliver, Discard, Import, KeepMove, Match, Reserve
@@ -81,7 +81,6 @@ class Arrivals:
         self.send = send
         self.copies = copies
         self.options = options
-        self.seen: dict[str, dict[str, int]] = {}  # by neighbour that is being drained: the last of each source there
         self.of: dict[str, _Arrival] = {}  # by client
 
     # --- what the old broker says
@@ -93,7 +92,6 @@ class Arrivals:
                 self.send(peer, Opened(offer.client, offer.move, refused, retry=False))
                 return
             arrival = self.of[offer.client] = _Arrival(peer, offer.move, self._lease())
-            self.copies.expect(offer.client, self.seen.get(peer, {}), offer.seen)
         if arrival is None or not self._is(arrival, peer, offer.move) or arrival.parts != offer.part:
             return  # a part of what was refused, or given up
         arrival.parts += 1
@@ -127,7 +125,9 @@ class Arrivals:
         if arrival is None or not self._is(arrival, peer, rest.move) or not arrival.open or arrival.here:
             self.send(peer, Opened(rest.client, rest.move, _TOO_LATE, retry=True))
             return
-        arrival.filling = True
+        if not arrival.filling:
+            self._fill(rest.client, arrival, rest.seen)
+        self.copies.expect_had(rest.client, rest.had)
         arrival.expires = self._lease()
         arrival.state.append(rest.state)
         arrival.state_bytes += len(rest.state)
@@ -138,17 +138,26 @@ class Arrivals:
         elif rest.last:
             self._arrive(rest.client, arrival)
 
+    def _fill(self, client: str, arrival: _Arrival, seen: Mapping[str, int]) -> None:
+        """From here on all is this broker's to deliver, but for what the client has had."""
+        arrival.filling = True
+        self.copies.expect(client, seen)
+        arrival.held = [each for each in arrival.held if each[0].seq > seen.get(each[0].source, 0)]
+
     def _arrive(self, client: str, arrival: _Arrival) -> None:
         arrival.here = True
         self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
         self.turn.effects.append(Import(client, b"".join(arrival.state)))
         for event, patterns in arrival.held:
+            if self.copies.is_one(event, client):
+                continue
             self.turn.effects.append(Deliver(event, ((client, patterns),)))
         arrival.state, arrival.held = [], []
         for name, pattern in arrival.shares:  # before *Taken*, so that the old one knows whom to send what it holds
             self.shares.add(client, name, pattern, present=False)
         self.shares.hold(client)  # if it is taken back, what is for a group is for others
-        self.shares.asides.begin(client, arrival.peer, arrival.move, came=True, seen=self.copies.of(client))
+        self.shares.asides.begin(client, arrival.peer, arrival.move, came=True)
+        self.copies.keep(client)
         self.send(arrival.peer, Taken(client, arrival.move))
 
     def on_told(self, peer: str, told: Told) -> bool:

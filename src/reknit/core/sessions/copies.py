@@ -4,48 +4,53 @@ When a broker dies, what it had not settled is sent again through its next life.
 each broker knows the last event of every source that came by it. But if meanwhile a session moves from such a broker
 to the next life of the dead one, which knows nothing, the copy would be delivered to it. So a session brings along what
 its old broker has seen, as far as the new one has not; and as sources' numbers only rise, an entry is of no use once
-the new one has seen as much itself. Where nobody has died, nothing is left to be kept.
+the new one has seen as much itself. Where nobody has died, nothing is left to be kept. The new one may die in its
+turn, so where sessions are kept, these numbers have an entry that lasts as long as they are of use. Where links lose
+events, one may come behind later ones: then a number is kept as long as the session.
 
 Owns: these numbers. Must not know: why a session has moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from reknit.model.event import Event
+from reknit.core.io import DropHad, KeepHad
+from reknit.core.turn import Turn
+from reknit.model.event import Event, EventId
+from reknit.wire.codec import HAD_EVENTS_MAX
 
 __all__ = ["Copies"]
 
 
 class Copies:
-    def __init__(self, seen: dict[str, int], own: str) -> None:
+    def __init__(self, turn: Turn, seen: dict[str, int], own: str) -> None:
         """``seen``: by source, the last event that came by this broker; shared with it. ``own``: its own source."""
+        self.turn = turn
         self._own = own
         self._seen = seen
         self._of: dict[str, dict[str, int]] = {}  # by client
+        self._kept: dict[str, None] = {}  # clients that have an entry
+        self._had: dict[str, dict[EventId, None]] = {}  # by client: events that stand in no line of numbers
+        self.late = False  # whether events may come behind later ones of their source
         self.last_of_own: Callable[[], int] = int  # the number of the last event that was published here
 
     def __bool__(self) -> bool:
-        return bool(self._of)
+        return bool(self._of or self._had)
 
     @property
     def here(self) -> Mapping[str, int]:
         """By source, the last event that came by this broker."""
         return self._seen
 
-    def seen(self) -> dict[str, int]:
-        """What every client of this broker may have had."""
-        return dict(self._seen)
-
     def of(self, client: str) -> dict[str, int]:
-        """What this client may have had beyond that."""
+        """What this client may have had beyond what came by here."""
         return {source: last for source, last in self._of.get(client, {}).items() if last > self._seen.get(source, 0)}
 
     def brings(self, client: str) -> dict[str, int]:
-        """What it takes along: what was published here it has had here, and the next life here may send it again."""
+        """What it may have had when it leaves; also what was published here, as the next life may send that again."""
         last = self.last_of_own()
-        return self.of(client) | ({self._own: last} if last else {})
+        return self._seen | self.of(client) | ({self._own: last} if last else {})
 
     def expect(self, client: str, *before: Mapping[str, int]) -> None:
         """A session comes, from another broker or from a life before, whose client may have had these."""
@@ -57,17 +62,58 @@ class Copies:
         if ahead:
             self._of[client] = ahead
 
+    def keep(self, client: str) -> None:
+        """Its session is here: the next life has to know what it brought along."""
+        if self.turn.keeping and (had := self.of(client)):
+            self._kept[client] = None
+            self.turn.effects.append(KeepHad(client, had))
+
+    def recall(self, had: Iterable[str]) -> None:
+        """Clients of which a life before has kept it; an entry that says no more than this broker's own goes."""
+        self._kept.update(dict.fromkeys(had))
+        for client in had:
+            if client not in self._of:
+                self._drop(client)
+
+    def came_back(self, event: Event, client: str) -> None:
+        """Past the tree, while its session may be about to leave; its new broker cannot know that by any number."""
+        self.expect_had(client, (event.id,))
+
+    def had(self, client: str) -> list[EventId]:
+        """What it has had in that way, the newest last."""
+        return list(self._had.get(client, ()))
+
+    def expect_had(self, client: str, events: Iterable[EventId]) -> None:
+        """These it has had."""
+        for each in events:
+            had = self._had.setdefault(client, {})
+            had[each] = None
+            if len(had) > HAD_EVENTS_MAX:
+                del had[next(iter(had))]
+
     def forget(self, client: str) -> None:
         self._of.pop(client, None)
+        self._had.pop(client, None)
+        self._drop(client)
+
+    def _drop(self, client: str) -> None:
+        if client in self._kept:
+            del self._kept[client]
+            self.turn.effects.append(DropHad(client))
 
     def is_one(self, event: Event, client: str) -> bool:
         """Whether the client has had this event before it came here."""
+        if self._had and event.id in self._had.get(client, ()):
+            return True
         ahead = self._of.get(client)
         if ahead is None or event.source not in ahead:
             return False
         if event.seq <= ahead[event.source]:
             return True
+        if self.late:
+            return False
         del ahead[event.source]
         if not ahead:
             del self._of[client]
+            self._drop(client)
         return False

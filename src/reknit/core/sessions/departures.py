@@ -116,6 +116,8 @@ class Departures:
         self.options = options
         self.rng = rng
         self.drain: _Drain | None = None
+        self.leaving: Callable[[str], None] = lambda _: None  # is told whose session is about to be given away
+        self.is_early: Callable[[str], bool] = lambda _: False  # asked whether it should stay a little longer
         self.failed = ""  # why the last drain came to nothing
         self.again = False  # a former life was drained
         self._moves: dict[str, _Move] = {}  # by client
@@ -141,7 +143,7 @@ class Departures:
         self.overlay.close(f"{self.turn.node} is being drained")
         if not self._changing():
             drain.phase = _Phase.ASKING
-            self.send(drain.peer, Draining(True, self.copies.seen(), drain.of))
+            self.send(drain.peer, Draining(True, drain.of))
         elif self.turn.now >= drain.give_up_at:
             self._give_up(f"a link of {self.turn.node} is being changed; try again when that is done")
 
@@ -167,7 +169,7 @@ class Departures:
             self.take_back(client)
         self._refer(drain, False)
         if drain.phase is not _Phase.WAITING:
-            self.send(drain.peer, Draining(False, {}))
+            self.send(drain.peer, Draining(False))
         self.turn.see(Kind.CHANGE, peer=drain.peer, detail="drain: undone at the leaver")
         self.turn.effects.append(Reply(drain.request, why))
         self.failed, self.drain, self.again = why, None, False
@@ -233,7 +235,7 @@ class Departures:
                 self.send(peer, Withdraw(client, move.number))  # with a store it may have what it had taken
                 self._go_home(client)
             drain.phase = _Phase.ASKING
-            self.send(peer, Draining(True, self.copies.seen(), drain.of))
+            self.send(peer, Draining(True, drain.of))
 
     def recall(self, moves: Iterable[KeepMove]) -> None:
         """Sessions that a life before was giving away, and that are at home again: nobody was told to go there."""
@@ -261,13 +263,12 @@ class Departures:
         assert drain is not None
         self._count += 1
         self._moves[client] = _Move(self._count, self.turn.now + self.options.move_s_max)
-        seen = self.copies.brings(client)
         parts = list(chunks(self.routing.table.of(client_hop(client)))) or [[]]
         shares = list(chunks(self.shares.of(client)))
         parts += [[]] * (len(shares) - len(parts))
         for number, patterns in enumerate(parts):
             some = shares[number] if number < len(shares) else []
-            self.send(drain.peer, Offer(client, self._count, number, patterns, seen, number + 1 == len(parts), some))
+            self.send(drain.peer, Offer(client, self._count, number, patterns, number + 1 == len(parts), some))
 
     def on_opened(self, peer: str, opened: Opened) -> None:
         move = self._known(peer, opened)
@@ -280,7 +281,9 @@ class Departures:
         elif not move.switched:
             move.switched = True
             move.give_up_at = self.turn.now + self.options.move_s_max
-            self.send(peer, Rest(opened.client, move.number, b"", last=False))
+            self.leaving(opened.client)
+            seen, had = self.copies.brings(opened.client), self.copies.had(opened.client)
+            self.send(peer, Rest(opened.client, move.number, b"", False, seen, had))
             self.turn.effects.append(Export(opened.client))
             self.shares.hold(opened.client)
             self.shares.asides.begin(opened.client, peer, move.number, came=False)
@@ -324,7 +327,7 @@ class Departures:
         del self.clients[client]
         self.copies.forget(client)
         self.turn.see(Kind.DETACHED, client=client)
-        self.shares.gone(client)
+        self.shares.gone(client, peer)
         self.shares.asides.end(client)
 
     def _known(self, peer: str, answer: Opened | Taken) -> _Move | None:
@@ -422,7 +425,7 @@ class Departures:
         for client in self.clients:
             if len(self._moves) >= self.options.moves_max:
                 break
-            if client not in self._moves and client not in drain.stuck:
+            if client not in self._moves and client not in drain.stuck and not self.is_early(client):
                 self._offer(client)
 
     # --- looking in

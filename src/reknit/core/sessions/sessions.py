@@ -78,7 +78,7 @@ class Sessions:
         self.homes = homes
         self.clients = clients
         self.door = door
-        self.copies = Copies(seen, source)
+        self.copies = Copies(turn, seen, source)
         self.arrivals = Arrivals(turn, routing, shares, clients, self._send, self.copies, options)
         self.departures = Departures(turn, overlay, routing, shares, clients, self._send, self.copies, options, rng)
         self._rng = rng
@@ -86,13 +86,29 @@ class Sessions:
         self._returned: dict[str, None] = {}  # those that were restarted, and have not said yet what they have
         self._guests: dict[str, str] = {}  # those that may come over: under which name this is remembered
         self.departures.again = leaves
+        overlay.leaves.had_left = lambda: self.departures.again and not clients
+        self.ordered: Callable[[Subscribe], None] = lambda _: None  # is told who wants events in their order
         self.busy = leaves  # asked for each event: is anything on its way?
 
     def _send(self, peer: str, message: Message) -> None:
         """Also to a neighbour that is being left: it must hear what stays, and what does not."""
         if (link := self.overlay.links.of.get(peer)) is not None:
             link.send(message)
+            match message:  # from here on events must not overtake our words
+                case Draining(going=going):
+                    link.sends_in_line, link.takes_in_line = going, False
+                case Welcome(refused=refused):
+                    link.sends_in_line = not refused
         self.busy = True
+
+    def _take_in_line(self, peer: str, message: Moving) -> None:
+        """What was sent before this word, and overtaken by it, is not taken any more."""
+        if (link := self.overlay.links.of.get(peer)) is not None:
+            match message:
+                case Draining(going=going):
+                    link.takes_in_line, link.sends_in_line = going, False
+                case Welcome(refused=refused):
+                    link.takes_in_line = not refused
 
     def inputs(self) -> dict[type, Callable[[Any], None]]:
         """What is handled here as it is."""
@@ -130,6 +146,7 @@ class Sessions:
         if self.turn.observing:
             part = "heir" if isinstance(message, _FROM_LEAVER) else "leaver"
             self.turn.see(Kind.CHANGE, peer=peer, detail=f"drain: {type(message).__name__.lower()} at the {part}")
+        self._take_in_line(peer, message)
         if self.overlay.link(peer) is not None:
             self._on_message(peer, message)
         match message:  # these must be heard even if the link is being left
@@ -141,10 +158,9 @@ class Sessions:
 
     def _on_message(self, peer: str, message: Moving) -> None:
         match message:
-            case Draining(going=True, seen=seen, of=of):
+            case Draining(going=True, of=of):
                 self._stays(peer, "asked again")
                 self._asked[peer] = of
-                self.arrivals.seen[peer] = seen
             case Draining():
                 self._stays(peer, f"{peer} stays")
                 self._forget(peer)
@@ -200,14 +216,16 @@ class Sessions:
     def _forget(self, peer: str) -> None:
         self._asked.pop(peer, None)
         self._guests.pop(peer, None)
+        self._take_in_line(peer, Draining(False))
         self.arrivals.lost(peer)
-        self.arrivals.seen.pop(peer, None)
 
     def _claim_from(self, peer: str) -> None:
         """There will be nobody to tell us of the sessions that have come from there."""
         self._returned.pop(peer, None)
         for client in self.arrivals.here_from(peer):
             self.homes.moved_in(client, peer)
+            if client not in self.homes.over:
+                self.arrivals.claimed(client)
 
     # --- clients
 
@@ -220,16 +238,16 @@ class Sessions:
 
     def recall(self, each: Recall) -> None:
         """Sessions of a life before, and what came by then: what neighbours send again of that is a copy for them."""
-        elsewhere = {move.client: move.seen for move in each.moves if move.came}
         for client, patterns in each.clients.items():
             self.homes.recalled(client)
             self.attach(Attach(client))
-            self.copies.expect(client, each.seen, elsewhere.get(client, {}))
+            self.copies.expect(client, each.seen, each.had.get(client, {}))
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
             for name, pattern in each.shares.get(client, ()):
                 self.shares.add(client, name, pattern, present=False)
             self.busy = True
+        self.copies.recall(each.had)
         self.homes.all_recalled()
         self._recall_moves(each)
 
@@ -302,6 +320,7 @@ class Sessions:
         self.departures.take_back(each.client)  # what was offered would not be true any more
         for pattern in each.patterns:
             self.routing.subscribe(each.client, pattern)
+        self.ordered(each)
 
     def unsubscribe(self, each: Unsubscribe) -> None:
         self.departures.take_back(each.client)

@@ -16,7 +16,7 @@ Owns: which of these entries there are. Must not know: why a session moves, or w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from reknit.core.io import DropAside, DropMove, KeepAside, KeepMove
 from reknit.core.turn import Turn
@@ -45,11 +45,11 @@ class Asides:
         if numbers := self._numbers.pop(client, None):
             self.turn.effects.append(DropAside(client, tuple(numbers)))
 
-    def begin(self, client: str, peer: str, move: int, *, came: bool, seen: Mapping[str, int] | None = None) -> None:
+    def begin(self, client: str, peer: str, move: int, *, came: bool) -> None:
         """Its session is given to ``peer``, or has come from there."""
         if self.turn.keeping:
             self._moves[client] = None
-            self.turn.effects.append(KeepMove(client, peer, move, came, seen or {}))
+            self.turn.effects.append(KeepMove(client, peer, move, came))
 
     def end(self, client: str) -> None:
         """The next life need not know that it was on its way."""

@@ -64,6 +64,7 @@ class GroupLines:
         self._by_text: dict[str, Group] = {}  # by the name under which it stands in the table
         self._table = Table()
         self._turns: dict[Group, int] = {}
+        self._split: dict[str, None] = {}  # neighbours that are being left, and a part of the tree with them
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -105,8 +106,18 @@ class GroupLines:
         lines = [_read_name(name) for kind, name in keys if kind == GROUP]
         return [group for group, broker in filter(None, lines) if broker == self.node]
 
-    def split(self) -> None:
-        """The tree has lost a part: whoever is still here says so."""
+    def split(self, peer: str) -> None:
+        """The tree has lost the part behind this neighbour: whoever is still here says so."""
+        self._split[peer] = None
+        self._forget_others()
+
+    def left(self, peer: str) -> None:
+        """The link is gone: what came on it since is of members that nobody here can reach."""
+        if peer in self._split:
+            del self._split[peer]
+            self._forget_others()
+
+    def _forget_others(self) -> None:
         others = [(group, broker) for group, counts in self._of.items() for broker in counts if broker != self.node]
         for group, broker in others:
             self._write(group, broker, Count())

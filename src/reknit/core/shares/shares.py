@@ -17,11 +17,11 @@ For each event and each group there is one *token*: the right, and the duty, to 
                                                       then it is dropped, and counted
 
 A token is at one broker only, and what is sent on is settled before what it was made of (custody), so no member gets a
-copy and none is lost on the way. A token is never given to the same broker twice, so it comes to an end, and to any
-member that was there all the time. A broker that dies takes those of its members along; what had not been settled
-comes to its next life, which has no members, and is sent on. One that has a store has its members again, with all that
-they were given, and what it has sent on is kept like what its clients publish: so its next life has nothing to do for
-tokens that had come to the one before.
+copy and none is lost on the way. A token is given to the same broker twice only if a member has moved there since, so
+it comes to an end, and to any member that was there all the time. A broker that dies takes those of its members along;
+what had not been settled comes to its next life, which has no members, and is sent on. One that has a store has its
+members again, with all that they were given, and what it has sent on is kept like what its clients publish: so its next
+life has nothing to do for tokens that had come to the one before.
 
 A broker says that it has members behind saying what it wants (see ``broker``), so whoever knows of them has a route
 there. When the last one has left, it says so at once, but goes on to want the events for a while: those that are on
@@ -71,6 +71,7 @@ class Shares:
         self._groups: dict[str, dict[Group, None]] = {}  # by client
         self._held: dict[str, list[tuple[Event, Group]]] = {}  # by client that is on its way: what waits for it
         self._lingering: dict[Group, float] = {}  # without members, and until when what they wanted is wanted
+        self._heirs: dict[Group, dict[str, None]] = {}  # where members have moved, who were here when others were tried
         self._orphans: list[_Orphan] = []
         self._served: dict[str, int] = {}  # by source: the last event whose tokens a life before has seen to
 
@@ -147,9 +148,11 @@ class Shares:
         """What it shares, for a broker to which it moves."""
         return [(group.name, group.pattern) for group in self._groups.get(client, ())]
 
-    def gone(self, client: str) -> None:
-        """It is no client of this broker any more; what waited for it is for others."""
+    def gone(self, client: str, heir: str = "") -> None:
+        """It is no client of this broker any more; what waited for it is for others. ``heir``: where it has moved."""
         for group in list(self._groups.get(client, ())):
+            if heir:
+                self._heirs.setdefault(group, {})[heir] = None
             self._leave(client, group)
         for event, group in self._held.pop(client, ()):
             self._hand(event, group, None)
@@ -165,6 +168,7 @@ class Shares:
         for group, until in list(self._lingering.items()):
             if self.turn.now >= until:
                 del self._lingering[group]
+                self._heirs.pop(group, None)
                 self.routing.unsubscribe(group_name(group.name), group.pattern)
 
     @property
@@ -245,7 +249,7 @@ class Shares:
 
     def _send_on(self, event: Event, group: Group, custody: Custody | None) -> None:
         sharing = event.sharing or Sharing()
-        tried = self._tried(event)
+        tried = self._tried(event, group)
         broker = self.lines.decide(group, tried)
         if not broker:
             self._wait(event, group, custody)
@@ -273,7 +277,7 @@ class Shares:
         """Whatever can be handed on now is; what has waited for too long is dropped."""
         waited, self._orphans = self._orphans, []
         for each in waited:
-            known = each.group in self._members or self.lines.knows(each.group, self._tried(each.event))
+            known = each.group in self._members or self.lines.knows(each.group, self._tried(each.event, each.group))
             if not known and self.turn.now < each.until:
                 self._orphans.append(each)
                 continue
@@ -284,8 +288,11 @@ class Shares:
             else:
                 self._drop(each.event, each.group)
 
-    def _tried(self, event: Event) -> tuple[str, ...]:
-        return (*(event.sharing or Sharing()).tried, self.turn.node)
+    def _tried(self, event: Event, group: Group) -> tuple[str, ...]:
+        """Brokers that had no member. One to which a member has moved from here has one: it may pass the event by."""
+        heirs = self._heirs.get(group, {})
+        tried = (event.sharing or Sharing()).tried
+        return (*(broker for broker in tried if broker not in heirs), self.turn.node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,15 @@ def figure_of(
         points=points,
         measure=measure,
         reduce=reduce,
-        plot=lambda rows: draw(rows, parameter, title),
+        plot=lambda rows: _with_claims(draw(rows, parameter, title), curves(rows, parameter), claims),
     )
+
+
+def _with_claims(figure: Any, shown: Curves, claims: Mapping[str, Callable[[Curves], bool]]) -> Any:
+    """What the paper says in words stands below the chart, each with whether it holds here."""
+    words = {True: "holds here", False: "does not hold here"}
+    plot.remark(figure, [f"{words[holds(shown)]}: {what}" for what, holds in claims.items()])
+    return figure
 
 
 def measure(point: Point, seed: int) -> Row:

@@ -31,7 +31,7 @@ from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
-__all__ = ["Ledger", "Tally", "check_delivery"]
+__all__ = ["Ledger", "Tally", "check_delivery", "check_delivery_on_ring"]
 
 _LOCKED = "swap: lock at the goal"
 _CONNECTED = "swap: connectAck at the goal"
@@ -311,6 +311,42 @@ class Ledger:
         yield Violation("delivery", time, f"{event.id} ({event.topic}) {what}")
 
 
+class RingLedger(Ledger):
+    """On a ring there is a way between any two brokers, whatever becomes of links.
+
+    But two that lose each other though both live are cut off, or have slept: the ring goes on without them, and what is
+    published until all is calm again may not reach their clients.
+    """
+
+    def __init__(self, tally: Tally, lasting: bool) -> None:
+        super().__init__(tally, lasting)
+        self.away: dict[str, None] = {}
+        self.died: dict[str, bool] = {}  # since all was calm, or for good; to: has it come back?
+
+    def _follow_links(self, record: Record) -> None:
+        if record.kind is Kind.CRASHED or (record.kind is Kind.CHANGE and record.detail == DRAINED):
+            self.died[record.node] = False
+        elif record.kind is Kind.STARTED and record.node in self.died:
+            self.died[record.node] = True
+        elif record.kind is Kind.CALM:
+            self.away.clear()
+            self.died = {node: back for node, back in self.died.items() if not back}
+        elif record.kind is Kind.LINK_LOST and not {record.node, record.peer} & self.died.keys():
+            self.away.update({record.node: None, record.peer: None})
+            for key, debts in self.owed.items():
+                for debt in debts.values():
+                    debt.excused |= key[0] in self.away
+
+    def _published(self, node: str, event: Event) -> None:
+        super()._published(node, event)
+        for key, debts in self.owed.items():
+            if key[0] in self.away and event.id in debts:
+                debts[event.id].excused = True
+
+    def _path(self, start: str, end: str) -> tuple[Edge, ...] | None:
+        return () if start == end else (edge(start, end),)
+
+
 def _between(members: tuple[str, str, str]) -> list[Edge]:
     return [edge(a, b) for a, b in combinations(members, 2)]
 
@@ -320,5 +356,12 @@ def check_delivery(
 ) -> Iterator[Violation]:
     """The trace must end with a calm record, or the last events are not judged. ``lasting``: brokers have stores."""
     ledger = Ledger(tally or Tally(), lasting)
+    for record in records:
+        yield from ledger.see(record)
+
+
+def check_delivery_on_ring(records: Iterable[Record], tally: Tally | None = None) -> Iterator[Violation]:
+    """The same of brokers that route by rendezvous."""
+    ledger = RingLedger(tally or Tally(), lasting=False)
     for record in records:
         yield from ledger.see(record)

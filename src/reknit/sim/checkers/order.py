@@ -20,7 +20,7 @@ from reknit.model.event import Event
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import SWAP_WITHOUT, Kind, Record
 
-__all__ = ["check_order"]
+__all__ = ["check_order", "check_order_by_topic"]
 
 _ORDERLY = (SWAP, ADD, DRAIN, "return")
 """Changes that keep causal order; a return is what follows a crash, which has torn it by then."""
@@ -155,3 +155,20 @@ def check_order(records: Iterable[Record]) -> Iterator[Violation]:
     watcher = _Watcher()
     for record in records:
         yield from watcher.see(record)
+
+
+def check_order_by_topic(records: Iterable[Record]) -> Iterator[Violation]:
+    """On a ring: FIFO from each source, topic by topic. No more is promised, and no crash releases from it."""
+    last: dict[tuple[str, str], dict[tuple[str, str], int]] = {}  # by node and client: of each source and topic
+    for record in records:
+        key, event = (record.node, record.client), record.event
+        if record.kind in (Kind.ATTACHED, Kind.DETACHED):
+            last.pop(key, None)
+        elif record.kind is Kind.CRASHED:
+            last = {each: seen for each, seen in last.items() if each[0] != record.node}
+        elif record.kind is Kind.DELIVERED and event is not None:
+            seen, line = last.setdefault(key, {}), (event.source, event.topic)
+            if event.seq < seen.get(line, 0):
+                what = f"{key[1]} at {key[0]} saw {event.id} behind number {seen[line]} of {event.topic}"
+                yield Violation("order", record.time, f"not FIFO: {what}")
+            seen[line] = max(event.seq, seen.get(line, 0))

@@ -100,8 +100,10 @@ class _Queues:
         if waiting[0] != event:
             yield Violation("sessions", time, f"{who} has taken {event} before {waiting[0]}, which came first")
         waiting.remove(event)
+        if waiting is queue.shared:
+            return
         had = self.had.setdefault(key[1], {})
-        if self.once and waiting is queue.waiting and event in had:
+        if self.once and event in had:
             yield Violation("sessions", time, f"{who} has taken {event}, which it had taken before")
         had[event] = None
 

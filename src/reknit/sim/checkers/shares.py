@@ -5,13 +5,20 @@ a broker that has lived since then; such members are its *witnesses*. What relea
 broker crashes that has had a member since all was calm, for the event may have been meant for it; its own broker
 crashes before the event has settled; a link is lost or removed, or replaced at once, anywhere, for nobody knows which
 way it took, and from there on nothing is owed until all is calm again. A broker that is drained leaves nothing behind,
-so its link is no such. A session that moves is a witness as before. Crashes of others release from nothing.
+so its link is no such. A session that moves is a witness as before. Crashes of others release from nothing, but for
+one case: a broker that has had a member is away when the event is published, which may be meant for it. Its next life
+sends on what comes to it; but what it wants is known only to those that lie in between, and if one of these dies, too,
+before the event has settled, nobody is left who knows the way.
 
 What a broker that has crashed since has delivered, or sent on to another, does not count for a second copy: its next
 life does not know of it.
 
 Where brokers have stores, a crash is no excuse for anything: members are members as before, and what was handed out
 stays so.
+
+Where links lose events, one is owed only if some broker that lived when the faults were healed had it in its cache
+then, or what it was sent on as; that it has settled says nothing; and a crash of any broker is an excuse, stores or
+not: what it was missing its next life does not know.
 """
 
 from __future__ import annotations
@@ -44,16 +51,20 @@ class _Debt:
     origin: str
     topic: str
     witnesses: dict[_Member, None] = field(default_factory=dict)
+    away: dict[str, None] = field(default_factory=dict)  # brokers that it may be meant for, and that were away
 
 
 class _Tokens:
-    def __init__(self, lasting: bool) -> None:
+    def __init__(self, lasting: bool, lossy: bool) -> None:
         self.lasting = lasting
+        self.lossy = lossy
+        self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
         self.forest = Forest()
         self.members: dict[_Group, dict[_Member, bool]] = {}  # to: has it been there since all was calm?
         self.hosts: dict[_Group, dict[str, None]] = {}  # brokers that have had members since all was calm
         self.young: dict[str, None] = {}  # brokers that were not there when all was calm last
         self.known: dict[str, None] = {}  # brokers that have lived before
+        self.dead: dict[str, None] = {}  # brokers that have crashed, and have no next life yet
         self.owed: dict[_Token, _Debt] = {}
         self.drained: dict[str, None] = {}
         self.split = False  # a link was lost since all was calm
@@ -81,17 +92,24 @@ class _Tokens:
                 self.origins[event.id] = ((source, int(seq)), record.node)
             case Kind.SHARED if event is not None and record.pattern is not None:
                 yield from self._shared(record, event, (record.detail, record.pattern))
-            case Kind.SETTLED if event is not None:
+            case Kind.KEPT if event is not None:
+                self.kept.setdefault(self.origins.get(event.id, (event.id, ""))[0], {})[record.node] = None
+            case Kind.SETTLED if event is not None and not self.lossy:
                 self.unsettled.pop(event.id, None)
             case Kind.STARTED if not (self.lasting and record.node in self.known):
                 self.young[record.node] = self.known[record.node] = None
+                self.dead.pop(record.node, None)
             case Kind.CRASHED if not self.lasting:
                 self._crashed(record.node)
+            case Kind.CRASHED if self.lossy:
+                self._split(apart=True)
             case Kind.LINK_REMOVED | Kind.LINK_LOST:
                 self._split(record.node not in self.drained and record.peer not in self.drained)
             case Kind.CHANGE:
                 if record.detail == DRAINED:
                     self.drained[record.node] = None
+                    for holders in self.kept.values():
+                        holders.pop(record.node, None)
                 lossy = record.detail.startswith(SWAP_WITHOUT)
                 self._split(lossy or record.detail.partition(":")[0] not in _ORDERLY)
             case Kind.CALM:
@@ -126,7 +144,8 @@ class _Tokens:
         self.owed = {token: debt for token, debt in self.owed.items() if debt.witnesses}
 
     def _crashed(self, node: str) -> None:
-        self.young[node] = None
+        self.young[node] = self.dead[node] = None
+        self.owed = {token: debt for token, debt in self.owed.items() if not (debt.away and node not in debt.away)}
         for group, members in self.members.items():
             if node in self.hosts.get(group, {}):
                 self.owed = {token: debt for token, debt in self.owed.items() if token[1] != group}
@@ -146,7 +165,10 @@ class _Tokens:
             return
         for group, members in self.members.items():
             if group[1].matches(event):
-                debt = _Debt(node, event.topic, {each: None for each, stable in members.items() if stable})
+                away = {host: None for host in self.hosts.get(group, {}) if host in self.dead}
+                debt = _Debt(node, event.topic, {each: None for each, stable in members.items() if stable}, away)
+                if away and len(self.dead) > 1:  # whoever knew the way there may be dead
+                    continue
                 if any(self._reaches(node, broker) for broker, _ in debt.witnesses):
                     self.owed[event.id, group] = debt
 
@@ -165,10 +187,13 @@ class _Tokens:
 
     def _calm(self, time: float) -> Iterator[Violation]:
         for (event, group), debt in self.owed.items():
+            if self.lossy and not self.kept.get(event):
+                continue
             what = f"{event} ({debt.topic}), published at {debt.origin}, came to no member of {group[0]} on {group[1]}"
             yield Violation("shares", time, f"{what}, though {sorted(debt.witnesses)} were there")
         self.owed.clear()
         self.split = False
+        self.kept.clear()
         self.young.clear()
         self.torn.clear()
         self.handed.clear()
@@ -178,8 +203,8 @@ class _Tokens:
                 members[member] = True
 
 
-def check_shares(records: Iterable[Record], *, lasting: bool = False) -> Iterator[Violation]:
-    """``lasting``: brokers have stores, so that no crash excuses anything."""
-    tokens = _Tokens(lasting)
+def check_shares(records: Iterable[Record], *, lasting: bool = False, lossy: bool = False) -> Iterator[Violation]:
+    """``lasting``: brokers have stores, so that no crash excuses anything. ``lossy``: links lose events."""
+    tokens = _Tokens(lasting, lossy)
     for record in records:
         yield from tokens.see(record)

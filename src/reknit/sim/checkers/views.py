@@ -6,13 +6,13 @@ Owns: that judgement. Must not know: anything but the trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from math import log, sqrt
+from collections.abc import Callable, Iterable, Iterator
+from math import floor, log, sqrt
 
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Tables", "check_view_sizes", "check_views", "follow"]
+__all__ = ["Tables", "check_view_sizes", "check_views", "even_size", "follow", "scamp_size"]
 
 MEMBERS_MIN = 8
 """A community of fewer is no crowd: all know all, whatever the theory says of many."""
@@ -103,8 +103,21 @@ def check_views(records: Iterable[Record], view_max: int, z: int) -> list[Violat
     return found
 
 
-def check_view_sizes(records: Iterable[Record], copies: int) -> list[Violation]:
-    """At every moment of calm: on average ``(c + 1) ln N`` members in a view, within 30 % and some chance."""
+def scamp_size(copies: int) -> Callable[[int], float]:
+    """By the theory of SCAMP: ``(c + 1) ln N`` members in a view on average."""
+    return lambda members: (copies + 1) * log(members)
+
+
+def even_size(c: float) -> Callable[[int], float]:
+    """Where all tables have the same size, or hold everybody."""
+    return lambda members: float(min(members - 1, floor(log(members) + c)))
+
+
+def check_view_sizes(records: Iterable[Record], size: Callable[[int], float]) -> list[Violation]:
+    """At every moment of calm: as many members in a view as the theory says on average, within 30 % and some chance.
+
+    ``size``: from the number of members to what the theory says.
+    """
     found = []
     for record, tables, _ in follow(records):
         if record.kind is not Kind.CALM:
@@ -113,7 +126,7 @@ def check_view_sizes(records: Iterable[Record], copies: int) -> list[Violation]:
             if len(members) < MEMBERS_MIN:
                 continue
             mean = sum(len(tables.table(node, topic)) for node in members) / len(members)
-            theory = (copies + 1) * log(len(members))
+            theory = size(len(members))
             if abs(mean - theory) > SIZE_TOLERANCE * theory + CHANCE * sqrt(theory / len(members)):
                 told = f"{len(members)} members of {topic} have {mean:.2f} in their views on average, not {theory:.2f}"
                 found.append(Violation("view sizes", record.time, told))

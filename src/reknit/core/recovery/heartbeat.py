@@ -1,0 +1,75 @@
+"""The heartbeat: a source that has fallen silent says its last numbers, so that the last of a burst is missed, too.
+
+These words must arrive, for nobody repeats them for ever; so they are numbered on every link, and in custody, as events
+are on links that lose nothing: a broker on the way may die.
+
+Owns: what is said of silence, and what is heard. Must not know: when a source is silent (see ``silence``), or what
+becomes of what is missing.
+"""
+
+from __future__ import annotations
+
+from reknit.core.links.custody import Custody
+from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.numbering import Numbering
+from reknit.core.recovery.silence import Silence
+from reknit.wire.codec import ROUTE_BROKERS_MAX
+from reknit.wire.messages import Silent
+
+__all__ = ["Heartbeat"]
+
+
+class Heartbeat:
+    def __init__(self, talk: Talk, numbering: Numbering, silence: Silence, *, records: bool, remembers: bool) -> None:
+        """``records``: words have to say by which brokers they come; ``remembers``: what they say is remembered."""
+        self.turn = talk.turn
+        self.talk = talk
+        self.numbering = numbering
+        self.silence = silence
+        self.records = records
+        self.remembers = remembers
+        self._held: list[tuple[str, Silent, Custody]] = []
+
+    def due(self, now: float) -> None:
+        """Say which numbers were the last of patterns that are silent by now."""
+        if silent := self.silence.due(now):
+            self._say(Silent(self.talk.source, self.numbering.current(silent), 0, *self.numbering.way))
+
+    def hear(self, peer: str, message: Silent, custody: Custody, ready: bool) -> None:
+        """``ready``: it is known here who wants to hear it; else it waits until then."""
+        if ready:
+            self._hear(peer, message, custody)
+        elif len(self._held) < self.talk.options.held_max:
+            custody.pending += 1
+            self._held.append((peer, message, custody))
+
+    def release_held(self) -> None:
+        held, self._held = self._held, []
+        for peer, message, custody in held:
+            self.turn.custodies.append(custody)  # takes over the hold that the queue had
+            self._hear(peer, message, custody)
+
+    def _hear(self, peer: str, message: Silent, custody: Custody) -> None:
+        if message.source == self.talk.source:
+            self.talk.figures.replayed += 1
+            return
+        for signature, number in message.numbers:
+            if signature in self.talk.signatures.own:
+                self.talk.announced(message.source, signature, number)
+        way, address = message.route, message.address
+        if way and self.remembers and len(way) < ROUTE_BROKERS_MAX:
+            self.talk.remember_way(message.source, way, address)
+            way = (*way, self.turn.node) if self.records else way
+        if message.hops < self.talk.options.hops_max:
+            self._say(Silent(message.source, message.numbers, message.hops + 1, way, address), peer, custody)
+
+    def _say(self, message: Silent, apart_from: str = "", custody: Custody | None = None) -> None:
+        """To each neighbour the patterns that it wants."""
+        by_name: dict[str, list[tuple[int, int]]] = {}
+        for number in message.numbers:
+            for name in self.talk.towards(number[0], apart_from):
+                by_name.setdefault(name, []).append(number)
+        for name, some in by_name.items():
+            if (link := self.talk.overlay.link(name)) is not None:
+                link.send(Silent(message.source, some, message.hops, message.route, message.address), custody)
+                self.talk.figures.heartbeats += 1

@@ -1,0 +1,75 @@
+"""Events that have come back: answers to our questions, past the tree.
+
+An answer must name a round of ours, and counts as far as it brings what is missed here. Of what comes back, none has
+been here before, and none is looked at for the way that it took.
+
+Owns: what an answer changes. Must not know: who was asked, or how an event is delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.history import History
+from reknit.core.recovery.ranges import numbers_of
+from reknit.model.event import Event
+from reknit.trace.records import Kind
+from reknit.wire.marks import numbers_of_event
+from reknit.wire.messages import Repair
+
+__all__ = ["Returns"]
+
+
+class Returns:
+    def __init__(self, talk: Talk, history: History) -> None:
+        self.turn = talk.turn
+        self.talk = talk
+        self.history = history
+
+    def repaired(self, repair: Repair) -> Iterator[tuple[Event, float]]:
+        """The events that have come back, and when each was published."""
+        talk = self.talk
+        if not talk.rounds.is_ours(repair.round):
+            talk.figures.unasked += 1
+            return
+        before = talk.figures.recovered
+        yield from self._events_of(repair)
+        self._gone(repair)
+        talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now)
+
+    def _gone(self, repair: Repair) -> None:
+        """What its publisher does not have any more others may have; what is too old was suspected in vain."""
+        source, numbers_max = self.talk.asks.source_of(repair.round), self.talk.options.digest_numbers_max
+        for signature, ranges in repair.gone:
+            for number in numbers_of(ranges, numbers_max):
+                if (loss := self.talk.lost.entries.get((source, signature, number))) is not None:
+                    loss.elsewhere = True
+        for signature, ranges in repair.old:
+            for number in numbers_of(ranges, numbers_max):
+                loss = self.talk.lost.entries.get((source, signature, number))
+                if loss is not None and loss.suspected:
+                    self.talk.lost.remove((source, signature, number))
+
+    def _events_of(self, repair: Repair) -> Iterator[tuple[Event, float]]:
+        talk = self.talk
+        for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
+            if event.source == self.talk.source or not self._is_missed(event):
+                talk.figures.unasked += not self.history.knows(event.source, event.seq)
+                continue
+            new = self.history.add(event.source, event.seq)
+            self._arrived_again(event)
+            if new:
+                self.talk.cache.put([event], True, self.turn.now - age_s)
+                talk.figures.recovered += 1
+                self.turn.see(Kind.RECOVERED, peer=repair.sender, event=event)
+                yield event, self.turn.now - age_s
+
+    def _is_missed(self, event: Event) -> bool:
+        return any((event.source, *number) in self.talk.lost for number in numbers_of_event(event))
+
+    def _arrived_again(self, event: Event) -> None:
+        """By another way than events usually come, which is not to be remembered."""
+        for signature, number in numbers_of_event(event):
+            if (epoch := self.talk.signatures.own.get(signature)) is not None:
+                self.talk.arrived(event.source, signature, number, number, epoch)

@@ -1,0 +1,36 @@
+"""``reknit peers``: a trial on the loopback, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reknit.cli._problem import BadInput
+from reknit.cli.peers import sizes_of
+
+
+def test_a_trial(reknit: Callable[..., Any]) -> None:
+    said = reknit("peers", "--count", "6", "--topic", "a", "--topic", "a/b", "--events", "3", "-g", "99", "--json")
+    assert said.code == 0
+    assert (said.json["peers"], said.json["published"], said.json["parasites"]) == (6, 3, 0)
+    assert said.json["delivered"] == 18
+    assert [each["topic"] for each in said.json["communities"]] == ["a", "a/b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"), [(["--topic", "a/#"], "filters only"), (["--membership", "x"], "it is one of")]
+)
+def test_bad_input_is_one_line(reknit: Callable[..., Any], words: list[str], error: str) -> None:
+    said = reknit("peers", *words)
+    assert said.code == 2
+    assert error in said.err
+
+
+def test_peers_are_spread_as_in_the_paper_or_evenly() -> None:
+    assert [size for _, size in sizes_of(117, [])] == [7, 30, 80]
+    assert [size for _, size in sizes_of(3, [])] == [1, 1, 1]
+    assert sizes_of(7, ["a", "b", "a"]) == (("a", 3), ("b", 4))
+    with pytest.raises(BadInput):
+        sizes_of(2, [])

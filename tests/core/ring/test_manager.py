@@ -1,0 +1,92 @@
+"""What cannot be is refused with the reason, before anybody else hears of it; what goes wrong leaves all as it was."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from reknit.wire.codec import decode
+from reknit.wire.messages import Data
+from reknit.wire.planes import PlanesMessage
+from tests.core.ring.circles import Ring, grown
+
+
+def said(ring: Ring) -> list[str]:
+    """Every word about places that somebody sends from now on."""
+    words: list[str] = []
+
+    def hear(sender: str, receiver: str, frame: bytes) -> None:
+        heard = decode(frame)
+        if isinstance(heard, Data):
+            words.extend(type(each).__name__ for each in heard.messages if isinstance(each, PlanesMessage))
+
+    ring.sent = hear
+    return words
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("version", "the plan is for version 7, and the network is at 1"),
+        ("one place", "b1 and b2 are both to be at the ring id"),
+        ("twice", "b1 is placed twice"),
+        ("missing", "b3 is on the ring, and the plan has no place for it: the network has changed"),
+        ("manager", "the plan has no place for b1"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_before_the_first_word(fault: str, why: str) -> None:
+    ring = grown(3)
+    words = said(ring)
+    places = ring.turned("b1", "b2")
+    if fault == "one place":
+        places[0] = ((places[1][0][0], "b1", "b1"), places[0][1])
+    elif fault == "twice":
+        places.append(((1, "b1", "b1"), 1))
+    elif fault == "missing":
+        places = [each for each in places if each[0][1] != "b3"]
+    elif fault == "manager":
+        places = [each for each in places if each[0][1] != "b1"] + [((5, "b9", "b9"), 5)]
+    asked = ring.reshape("b1", 7 if fault == "version" else 1, places)
+    assert ring.replies[asked].startswith(why)
+    ring.run(3.0)
+    assert words == []
+
+
+def test_a_plan_for_a_network_that_has_changed_since_is_refused_by_who_knows() -> None:
+    ring = grown(3)
+    places = [(spot, was + (spot[1] == "b3")) for spot, was in ring.turned("b1", "b2")]
+    asked = ring.reshape("b1", 1, places)
+    ring.run(3.0)
+    assert ring.replies[asked].startswith("b3: the network has changed: b3 is at")
+    assert ring.replies[asked].endswith("; nothing has changed")
+    assert (ring.versions(), [len(ring.broker(name).ring.planes) for name in ring.nodes]) == ({1}, [1, 1, 1])
+
+
+def test_one_change_at_a_time() -> None:
+    ring = grown(3)
+    first = ring.reshape("b1", 1, ring.turned("b1", "b2"))
+    second = ring.reshape("b1", 1, ring.turned("b1", "b2"))
+    assert "b1 is changing the network to version" in ring.replies[second]
+    ring.run(5.0)
+    assert ring.replies[first] == ""
+
+
+def test_a_broker_that_stays_away_ends_the_change() -> None:
+    ring = grown(3)
+    places = ring.turned("b1", "b2")
+    ring.lose("b3")
+    asked = ring.reshape("b1", 1, places)
+    ring.run(10.0)
+    assert ring.replies[asked] == "b3 was lost in step INIT; nothing has changed"
+    assert ring.versions() == {1}
+
+
+def test_so_does_one_that_does_not_finish_a_step() -> None:
+    ring = grown(3)
+    ring.options = msgspec.structs.replace(ring.options)
+    for name in ring.nodes:
+        ring.broker(name).manager.options = msgspec.structs.replace(ring.options.ring, step_s_max=2.0)
+    ring.broker("b3").reshaping.check = lambda: None  # type: ignore[method-assign]
+    asked = ring.reshape("b1", 1, ring.turned("b1", "b2"))
+    ring.run(6.0)
+    assert ring.replies[asked] == "b3 did not finish step OVERLAY within 2 s; nothing has changed"

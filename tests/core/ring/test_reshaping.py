@@ -1,0 +1,129 @@
+"""A planned change of places: two versions at once, and in the end one, whoever dies in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from reknit.core.ring.reshaping import fault_of
+from reknit.planning.trees import ideal_trees
+from reknit.trace.records import Kind
+from tests.core.ring.circles import Ring, grown
+
+TOPICS = [f"t{number}" for number in range(6)]
+
+
+def busy(count: int) -> Ring:
+    """On which every second broker wants each topic."""
+    ring = grown(count)
+    for number in range(1, count + 1):
+        ring.wants(f"b{number}", f"c{number}", *TOPICS[number % 2 :: 2])
+    ring.run(12.0)
+    return ring
+
+
+def differences(ring: Ring) -> list[str]:
+    """Between the trees that there are and the ideal ones, of all brokers that live."""
+    alive = [name for name in ring.nodes if ring.is_alive(name)]
+    shown = {name: ring.broker(name).ring.shown() for name in alive}
+    wants = {name: each["wanted"] for name, each in shown.items()}
+    ideal = ideal_trees({name: each["id"] for name, each in shown.items()}, wants)
+    real = {
+        name: {(hop, topic) for topic, hops in each["children"].items() for hop in hops} for name, each in shown.items()
+    }
+    return [name for name in alive if ideal[name] != real[name]]
+
+
+def talk(ring: Ring, events: int = 40) -> None:
+    for number in range(events):
+        ring.says("b1", TOPICS[number % 6], str(number))
+        ring.run(0.1)
+
+
+def test_nothing_is_lost_doubled_or_out_of_order_while_all_change_places() -> None:
+    ring = busy(5)
+    asked = ring.reshape("b2", 1, ring.turned("b1", "b2", "b3", "b4", "b5"))
+    talk(ring)
+    ring.run(25.0)
+    assert ring.replies[asked] == ""
+    (version,) = ring.versions()
+    assert version > 1
+    assert differences(ring) == []
+    assert all(list(ring.broker(name).ring.planes) == [version] for name in ring.nodes)
+    for number in range(1, 6):
+        wanted = [str(each) for each in range(40) if (each % 6) % 2 == number % 2]
+        had = ring.had(f"c{number}")
+        assert sorted(had, key=int) == wanted
+        for topic in range(6):
+            line = [int(each) for each in had if int(each) % 6 == topic]
+            assert line == sorted(line)
+
+
+def test_what_clients_come_to_want_meanwhile_is_said_in_both_versions() -> None:
+    ring = busy(4)
+    ring.reshape("b2", 1, ring.turned("b1", "b3"))
+    ring.run(0.3)
+    ring.wants("b4", "late", "t1", "new")
+    ring.detach("b3", "c3")
+    ring.run(30.0)
+    assert differences(ring) == []
+    ring.says("b2", "new", "x")
+    ring.run(2.0)
+    assert ring.had("late") == ["x"]
+
+
+@pytest.mark.parametrize("victim", ["b2", "b3"])
+@pytest.mark.parametrize("after_s", [0.01, 0.03, 0.3, 0.55, 0.58, 0.6, 0.62])
+def test_whoever_dies_there_is_one_version_in_the_end(victim: str, after_s: float) -> None:
+    """The manager is b2."""
+    ring = busy(4)
+    ring.reshape("b2", 1, ring.turned("b1", "b2", "b3", "b4"))
+    ring.run(after_s)
+    ring.crash(victim)
+    talk(ring, 10)
+    ring.start(victim)
+    ring.run(50.0)
+    assert len(ring.versions()) == 1
+    assert differences(ring) == []
+    assert [name for name in ("c1", "c4") if len(ring.had(name)) != 5] == []
+
+
+def test_after_a_manager_that_has_died_another_one_takes_over() -> None:
+    ring = busy(4)
+    places = ring.turned("b1", "b3")
+    ring.reshape("b2", 1, places)
+    ring.run(0.03)
+    ring.crash("b2")
+    asked = ring.reshape("b4", 1, places)
+    ring.run(1.0)
+    assert "b2 is changing the network to version" in ring.replies[asked]
+    ring.start("b2")
+    ring.run(30.0)
+    assert ring.versions() == {1}
+    asked = ring.reshape("b4", 1, ring.turned("b1", "b3"))
+    ring.run(30.0)
+    assert ring.replies[asked] == ""
+    assert len(ring.versions()) == 1
+    assert ring.versions() != {1}
+    assert differences(ring) == []
+
+
+def test_a_broker_that_was_away_when_all_switched_catches_up() -> None:
+    ring = busy(4)
+    place = {name: ring.broker(name).ring.me for name in ring.nodes}
+    ring.crash("b4")
+    ring.run(8.0)
+    asked = ring.reshape("b1", 1, ring.turned("b1", "b2"))
+    ring.run(12.0)
+    assert ring.replies[asked] == ""
+    ring.start("b4")
+    ring.run(40.0)
+    assert len(ring.versions()) == 1
+    assert ring.broker("b4").ring.me == place["b4"]
+    assert differences(ring) == []
+    assert any("caught up" in record.detail for record in ring.records if record.kind is Kind.CHANGE)
+
+
+def test_places_that_cannot_be() -> None:
+    assert fault_of([((1, "a", ""), 1), ((2, "b", ""), 2)]) == ""
+    assert fault_of([((1, "a", ""), 1), ((1, "b", ""), 2)]) == "a and b are both to be at the ring id 1"
+    assert fault_of([((1, "a", ""), 1), ((2, "a", ""), 2)]) == "a is placed twice"

@@ -1,0 +1,49 @@
+"""The checker of what crosses: each fault is seen, and nothing else."""
+
+from __future__ import annotations
+
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.sim.checkers.crossing import ORIGIN, check_crossing
+from reknit.trace.records import Kind, Record
+
+EVENT = Event("a/b", source="b1.1", seq=1)
+CROSSED = Event("a/b", source="p.1", seq=9, properties=((ORIGIN, "b1.1/1"),))
+WANTS = [
+    Record(0.0, "p", Kind.SUBSCRIBED, pattern=Pattern("a/#")),
+    Record(0.0, "q", Kind.SUBSCRIBED, pattern=Pattern("c/#")),
+    Record(0.0, "b1", Kind.SUBSCRIBED, client="ann", pattern=Pattern("a/+")),
+    Record(0.0, "b1", Kind.SUBSCRIBED, client="$inner", pattern=Pattern("#")),
+    Record(1.0, "", Kind.CALM),
+    Record(1.0, "b1", Kind.PUBLISHED, client="bob", event=EVENT),
+    Record(1.0, "b1", Kind.DELIVERED, client="$inner", event=EVENT),
+]
+ANN = Record(2.0, "b1", Kind.DELIVERED, client="ann", event=EVENT)
+P = Record(2.0, "p", Kind.DELIVERED, event=CROSSED)
+
+
+def told(*records: Record) -> list[str]:
+    return [each.what for each in check_crossing([*WANTS, *records])]
+
+
+def test_once_to_each_is_right() -> None:
+    assert told(ANN, P) == []
+
+
+def test_twice_is_wrong_under_whatever_id() -> None:
+    assert told(ANN, P, Record(3.0, "p", Kind.DELIVERED, event=EVENT)) == ["p got b1.1/1 twice"]
+
+
+def test_unwanted_is_wrong() -> None:
+    assert told(ANN, P, Record(3.0, "q", Kind.DELIVERED, event=CROSSED)) == [
+        "q got b1.1/1 of a/b, which it does not want"
+    ]
+
+
+def test_never_is_wrong() -> None:
+    assert told(P) == ["ann never got b1.1/1 of a/b"]
+    assert told(ANN) == ["p never got b1.1/1 of a/b"]
+
+
+def test_who_does_not_want_it_any_more_is_owed_nothing() -> None:
+    assert told(ANN, Record(1.5, "p", Kind.UNSUBSCRIBED, pattern=Pattern("a/#"))) == []

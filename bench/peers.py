@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import IO
 
 import psutil  # type: ignore[import-untyped]
+
+from reknit.live import address
 
 __all__ = [
     "Missing",
@@ -59,10 +62,8 @@ class Peer:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at the moment."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
+    """Ports on which nobody listens, and which stay free while the one that listens there is down."""
+    return address.free_ports("127.0.0.1", count, random.Random())
 
 
 # --- processes

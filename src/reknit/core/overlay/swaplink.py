@@ -403,10 +403,11 @@ class SwapLinks(SwapReturns):
                 self._say_again(swap, peer)
 
     def _doubt_goal(self, goal: str) -> None:
-        """It may have died before it had the mover, and tells by the old tree until it hears that we are out of it."""
-        for closing in (each for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE):
-            self._unseated[goal] = closing.id
-            self._send(goal, Close(closing.id, True, True))
+        """It has died, before it had the mover or with its word that it has him: it hears again that we are out."""
+        doubts = [each.id for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE]
+        for id_ in doubts or [id_ for peer, id_ in self._unseated.items() if peer == goal]:
+            self._unseated[goal] = id_
+            self._send(goal, Close(id_, True, True))
 
     def _say_again(self, swap: Swapping, peer: str) -> None:
         """What the former life of ``peer`` had heard, and had passed on or not."""

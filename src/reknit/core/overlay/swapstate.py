@@ -283,9 +283,9 @@ class SwapState:
 
     def leads_round(self, peer: str, back: str) -> bool:
         """Does ``back``, the goal of a swap of ours, get from the middle what we have sent on the old link to it?"""
-        if self.current is not None and self.current.note.part is Part.MOVER:
-            return (peer, back) == (self.current.note.middle, self.current.note.goal)
-        closing = self.closing.get(peer)
+        swap, closing = self.current, self.closing.get(peer)
+        if swap is not None and swap.note.part is Part.MOVER and (peer, back) == (swap.note.middle, swap.note.goal):
+            return True
         return closing is not None and closing.part is Part.MOVER and closing.goal == back
 
     def needs(self, peer: str) -> bool:

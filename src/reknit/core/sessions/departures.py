@@ -155,6 +155,9 @@ class Departures:
         me, neighbours = self.turn.node, sorted(self.overlay.neighbours())
         if self.overlay.closed:
             return self.overlay.closed
+        former, wait_s = self.overlay.links.former, self.overlay.options.join_s_max - self.turn.now
+        if former.given_up and (wait_s := wait_s + former.given_up_at) > 0:  # whoever comes back finds us, or nobody
+            return f"{me} has just given up {', '.join(former.given_up)} as lost; try again in {wait_s:.0f} s"
         if not neighbours:
             return f"{me} has no neighbour that could take its clients: the last broker cannot be drained"
         if len(neighbours) > 1:

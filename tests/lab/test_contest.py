@@ -22,7 +22,7 @@ def test_every_system_has_the_same_users(base: Contest) -> None:
         if system in (("TCO",) if base.model == "location" else ("GeoPS", "Bayeux (loc)", "Bayeux (loc+PNS)")):
             continue
         found[system] = run_contest(msgspec.structs.replace(base, system=system), "7")
-    assert len({each["events"] for each in found.values()}) == 1
+    assert len({each["published"] for each in found.values()}) == 1
     assert all(found[system]["handovers"] == 0 for system in placed_alike if system in found)
     assert found["DYNATOPS (UP)"]["changes"] == found["DYNATOPS"]["changes"]
     assert found["DYNATOPS (UP)"]["reconfigurations"] == found["CHash"]["reconfigurations"] == 0
@@ -37,5 +37,5 @@ def test_the_same_seed_gives_the_same_row() -> None:
 def test_real_check_ins_will_do() -> None:
     path = str(DATA / "gowalla_popular_checkins.parquet")
     found = run_contest(msgspec.structs.replace(LOCATION, checkins=path, hours=240), "1")
-    assert found["events"] > 1000
+    assert found["published"] > 1000
     assert found["handovers"] > 0

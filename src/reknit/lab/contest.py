@@ -30,13 +30,15 @@ System = Literal[
     "DYNATOPS (UP)",
     "DYNATOPS (BNR)",
     "DYNATOPS",
+    "DYNATOPS (search)",
 ]
+"""(UP): users are placed by interest, and brokers stay. (BNR): the other way round. (search): with our own search."""
 GEO_LEVELS = 5
 """Of 32 by 32 cells, as in the paper."""
 
 
 class Contest(msgspec.Struct, frozen=True):
-    """What the paper does not give: ``load_weight``, ``update_h``, ``events``, ``base``, and how long a step is."""
+    """Not in the paper: ``load_weight``, ``update_h``, ``events``, ``stands_for``, ``base``, and how long a step is."""
 
     system: System
     model: Literal["poisson", "location"] = "poisson"
@@ -50,6 +52,8 @@ class Contest(msgspec.Struct, frozen=True):
     rate: float = 0.1
     events: float = 10.0
     """Of a topic in an hour, in the Poisson model. In the other, every check-in is one."""
+    stands_for: float = 10.0
+    """Events for which a simulated one stands when changes are planned: there are too many to simulate each."""
     hours: int = 100
     step_h: float = 1.0
     cell: int = 1
@@ -66,16 +70,16 @@ class Contest(msgspec.Struct, frozen=True):
 
     @property
     def by_interest(self) -> bool:
-        return self.system in ("DYNATOPS", "DYNATOPS (UP)")
+        return self.system in ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (search)")
 
     @property
     def on_ring(self) -> bool:
-        return self.system in ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (BNR)", "CHash")
+        return self.system == "CHash" or self.system.startswith("DYNATOPS")
 
     @property
     def free(self) -> float:
         """T_free, if places are changed at all."""
-        return self.free_h if self.system in ("DYNATOPS", "DYNATOPS (BNR)") else 0.0
+        return 0.0 if self.system in ("DYNATOPS (UP)", "CHash") else self.free_h
 
 
 def run_contest(contest: Contest, seed: str) -> dict[str, float]:
@@ -100,12 +104,19 @@ def _poisson(contest: Contest, users: np.random.Generator, system: np.random.Gen
     settle(policy, demand.begin())
     network: Network
     if contest.on_ring:
-        network = OnRing(contest.brokers, contest.topics, contest.free, contest.delay_weight)
+        network = OnRing(
+            contest.brokers, contest.topics, contest.free, contest.delay_weight, None, contest.stands_for, _rng(contest)
+        )
     elif contest.system == "TCO":
         network = TopicConnected(policy.placement.wants, system)
     else:
         network = _bayeux(contest, contest.brokers, contest.topics, system, None)
-    return simulate(demand, policy, network, contest.step_h).row()
+    return {**simulate(demand, policy, network, contest.step_h).row(), "visits": 0.0}
+
+
+def _rng(contest: Contest) -> np.random.Generator | None:
+    """For our own search, which draws."""
+    return np.random.default_rng(1) if contest.system == "DYNATOPS (search)" else None
 
 
 def _bayeux(contest: Contest, brokers: int, topics: int, rng: np.random.Generator, trips: Floats | None) -> Constant:
@@ -131,7 +142,9 @@ def _location(contest: Contest, users: np.random.Generator, system: np.random.Ge
         overlay = Digits(quarters(side.bit_length() - 1), 4, system, trips)
         network = Constant(overlay.ways(area.square_of(area.centres(), side)), trips, down_too=False)
     elif contest.on_ring:
-        network = OnRing(area.cells, area.cells, contest.free, contest.delay_weight, trips)
+        network = OnRing(
+            area.cells, area.cells, contest.free, contest.delay_weight, trips, contest.stands_for, _rng(contest)
+        )
     else:
         network = _bayeux(contest, area.cells, area.cells, system, trips)
     policy = _place(contest, demand, area, side, system)

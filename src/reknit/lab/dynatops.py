@@ -34,8 +34,12 @@ from reknit.planning.greedy import dynatops_greedy
 from reknit.planning.notification import Bools, Floats, Problem
 from reknit.planning.placement import Placement
 from reknit.planning.ring import Ints, Ring, hops_ahead
+from reknit.planning.search import Bounds, better_search
 
 __all__ = ["Constant", "Network", "OnRing", "Policy", "Tally", "TopicConnected", "change_messages", "simulate"]
+
+
+QUICK = Bounds(trials_max=0)
 
 
 @dataclass(slots=True)
@@ -59,7 +63,7 @@ class Tally:
             "changes": self.changes,
             "management": self.management,
             "handovers": self.handovers,
-            "events": self.events,
+            "published": self.events,
             "overhead": self.messages / max(self.events, 1),
             "delay": self.delay / max(self.deliveries, 1),
             "reconfiguration": self.reconfiguration,
@@ -129,6 +133,10 @@ class OnRing:
     free_h: float = 0.0
     delay_weight: float = 1.0
     trips: Floats | None = None
+    stands_for: float = 1.0
+    """How many events one that is simulated is, where plans are made."""
+    searching: np.random.Generator | None = None
+    """With it, our own search makes the plans, without its warm stage; else the paper's greedy one."""
 
     def __post_init__(self) -> None:
         self.ring = Ring([ring_id(f"broker {number}") for number in range(self.brokers)])
@@ -160,7 +168,7 @@ class OnRing:
         return 0.0
 
     def adapt(self, wants: Bools, counts: Floats, hours: float) -> float:
-        self._seen += counts
+        self._seen += self.stands_for * counts
         self._hours += hours
         if self._calendar is None or not self._calendar.look(self._hours):
             return 0.0
@@ -171,7 +179,7 @@ class OnRing:
         account = make_account(problem, self.places)
         if not is_reconfigurable(account.cost, self.brokers, self.topics):
             return 0.0
-        found = dynatops_greedy(account)
+        found = dynatops_greedy(account) if self.searching is None else better_search(account, self.searching, QUICK)
         if not found.swaps:
             return 0.0
         before, self.places = self.places, found.places

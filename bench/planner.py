@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from bench.rows import INFORMATION, Row
+from reknit.lab.hashed import hashed_problem
 from reknit.lab.interests import Interests, Pattern
-from reknit.model.ring import ring_id
 from reknit.planning.counts import Means, compiled_is_there, make_account
 from reknit.planning.greedy import dynatops_greedy, ssbr_greedy
 from reknit.planning.notification import Problem
@@ -25,9 +25,6 @@ from reknit.planning.search import Bounds, better_search
 __all__ = ["main", "problem_of", "run"]
 
 SEED = 4
-WANTED = 0.2
-"""The part of all topics that a broker wants."""
-EVENTS = 100.0
 PAPER_S = {
     (10, 100): 0.028,
     (100, 100): 0.184,
@@ -54,25 +51,7 @@ def run(quick: bool = False) -> list[Row]:
 
 
 def problem_of(pattern: Pattern, brokers: int, topics: int) -> Problem:
-    """Brokers begin where consistent hashing of their names puts them."""
-    rng = np.random.default_rng(SEED)
-    each = max(1, int(topics * WANTED))
-    wants = np.zeros((topics, brokers), dtype=np.bool_)
-    for broker in range(brokers):
-        wants[_topics(pattern, topics, each, rng), broker] = True
-    keys = tuple(ring_id(f"topic {number}") for number in range(topics))
-    return Problem(
-        Ring([ring_id(f"broker {number}") for number in range(brokers)]), keys, wants, np.full(topics, EVENTS)
-    )
-
-
-def _topics(pattern: Pattern, topics: int, each: int, rng: np.random.Generator) -> list[int]:
-    """For a broker whose users are of several modes, half of the topics of each of them."""
-    if pattern != "multimodal":
-        return [int(topic) for topic in Interests(pattern, topics, each).draw(1, rng)[0]]
-    size = topics // 10
-    modes = rng.choice(10, size=round(each / (size / 2)), replace=False)
-    return [int(mode) * size + int(topic) for mode in modes for topic in rng.choice(size, size // 2, replace=False)]
+    return hashed_problem(pattern, brokers, topics, np.random.default_rng(SEED))
 
 
 def _table_1(means: Means, quick: bool) -> list[Row]:

@@ -56,6 +56,11 @@ class Interests:
         found[rng.integers(self.each)] = fresh
         return found
 
+    def topics_of_events(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Events are of topics as they are liked: modes are all alike."""
+        topics = self._some(count, self.topics, rng)
+        return topics.astype(np.int32)
+
     def _some(self, count: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         if self.pattern == "zipf":
             return rng.choice(self.topics, size=count, p=self._popularity)

@@ -79,6 +79,7 @@ class Placement:
         self.home: dict[int, int] = {}  # by user
         self.topics: dict[int, tuple[int, ...]] = {}
         self.changes = 0  # topics that brokers have come or ceased to want
+        self.changed = np.zeros((topics, brokers), dtype=np.int32)  # the same, one by one
         self.handovers = 0
         self._similarity = SIMILARITIES[self.options.similarity]
         self.exchange()
@@ -140,6 +141,7 @@ class Placement:
         count = self.counts[topic, broker] = self.counts[topic, broker] + step
         if count == max(step, 0):  # the first one has come, or the last one gone
             self.changes += 1
+            self.changed[topic, broker] += 1
             self.sizes[broker] += step
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from reknit.model.ring import BITS, next_hop
 
-__all__ = ["Ints", "NoRing", "Ring", "Routes"]
+__all__ = ["Ints", "NoRing", "Ring", "Routes", "hops_ahead"]
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 
@@ -88,7 +88,7 @@ class Routes:
     def on(cls, ring: Ring, roots: Sequence[int]) -> Routes:
         size, starts = len(ring), np.array(roots, dtype=np.int32)
         goals = np.broadcast_to(np.arange(size, dtype=np.int32), (len(starts), size))
-        hops = _hops(ring)
+        hops = hops_ahead(ring)
         here = np.repeat(starts[:, None], size, axis=1)
         parents, depths = here.copy(), np.zeros_like(here)
         while (under_way := here != goals).any():
@@ -99,7 +99,7 @@ class Routes:
         return cls(starts, parents, depths, (offsets + _sizes(parents, depths)).astype(np.int32))
 
 
-def _hops(ring: Ring) -> Ints:
+def hops_ahead(ring: Ring) -> Ints:
     """By place and by how many places farther the goal is: how many places the next hop goes on."""
     size = len(ring)
     found = np.zeros((size, size), dtype=np.int32)

@@ -46,6 +46,12 @@ class Former:
         self.leave(peer)
         _keep(self.given_up, peer, None)
 
+    def awaits(self, now: float, for_s: float) -> str:
+        """Why we should not go yet, if so: who was given up may be about to come back, and would find nobody."""
+        left_s = self.given_up_at + for_s - now
+        names = ", ".join(self.given_up)
+        return f"has just given up {names} as lost; try again in {left_s:.0f} s" if names and left_s > 0 else ""
+
     def has_gone(self, peer: str, holders: Iterable[str]) -> None:
         _keep(self.gone, peer, list(holders)[-HOLDERS_MAX:])
 

@@ -156,14 +156,11 @@ class Departures:
         me, neighbours = self.turn.node, sorted(self.overlay.neighbours())
         if self.overlay.closed:
             return self.overlay.closed
-        former, wait_s = self.overlay.links.former, self.overlay.options.join_s_max - self.turn.now
-        if former.given_up and (wait_s := wait_s + former.given_up_at) > 0:  # whoever comes back finds us, or nobody
-            return f"{me} has just given up {', '.join(former.given_up)} as lost; try again in {wait_s:.0f} s"
+        if awaits := self.overlay.links.former.awaits(self.turn.now, self.overlay.options.join_s_max):
+            return f"{me} {awaits}"
         if not neighbours:
             return f"{me} has no neighbour that could take its clients: the last broker cannot be drained"
-        if len(neighbours) > 1:
-            return f"{me} is no leaf: it is linked with {', '.join(neighbours)}"
-        return ""
+        return f"{me} is no leaf: it is linked with {', '.join(neighbours)}" if len(neighbours) > 1 else ""
 
     def _give_up(self, why: str) -> None:
         """The broker stays; what has moved has moved."""

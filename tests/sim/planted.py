@@ -248,6 +248,19 @@ def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_doubt_goal", doubt)
 
 
+@near(250754)
+@among("crashes")
+@plant
+def know_only_one_of_the_ways_round(patch: Patch) -> None:
+    original = SwapState.leads_round
+
+    def leads(self: SwapState, peer: str, back: str) -> bool:
+        swap = self.current.note if self.current is not None else None
+        return original(self, peer, back) and (peer in self.closing or (swap is not None and peer == swap.middle))
+
+    patch.setattr(SwapState, "leads_round", leads)
+
+
 @near(211704)
 @among("crashes")
 @plant

@@ -282,11 +282,15 @@ class SwapState:
         return told is not None and told.pending > 0
 
     def leads_round(self, peer: str, back: str) -> bool:
-        """Does ``back``, the goal of a swap of ours, get from the middle what we have sent on the old link to it?"""
-        swap, closing = self.current, self.closing.get(peer)
-        if swap is not None and swap.note.part is Part.MOVER and (peer, back) == (swap.note.middle, swap.note.goal):
-            return True
-        return closing is not None and closing.part is Part.MOVER and closing.goal == back
+        """In a swap of ours: does ``back`` get what we have sent to ``peer``? They are its middle and its goal.
+
+        The goal gets from the middle what went the old way, and the middle, before it has handed us over, from the goal
+        what goes the new one.
+        """
+        ways = [(old, each.goal) for old, each in self.closing.items() if each.part is Part.MOVER]
+        if self.current is not None and self.current.note.part is Part.MOVER:
+            ways.append((self.current.note.middle, self.current.note.goal))
+        return (peer, back) in ways or (back, peer) in ways
 
     def needs(self, peer: str) -> bool:
         """Is something still to be said by way of this neighbour about a link that was replaced?"""

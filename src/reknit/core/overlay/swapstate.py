@@ -111,6 +111,7 @@ class SwapState:
         self._ended_until: dict[SwapId, float] = {}  # and how long they are remembered
         self._taken_up: dict[SwapId, Custody] = {}  # of links replaced in a former life: what the goal is told anew
         self._said_leave: dict[str, None] = {}  # far ends of replaced links that have left them, in this life
+        self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
         self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
 
     # --- looking in

@@ -112,6 +112,18 @@ def test_one_that_told_of_an_origin_hears_of_it_when_it_lies_elsewhere(whole: bo
         assert alone.said == [("m", Known("x", [A, B], []))]
 
 
+def test_of_itself_a_neighbour_knows_better_than_others() -> None:
+    alone = Alone("m", "n")
+    alone.routing.receive("m", Known("m", [A], []))
+    alone.routing.receive_snapshot("n", Snapshot([("m", [A, B])], last=True))
+    alone.routing.receive("n", Known("m", [], [A]))
+    assert alone.entries("m") == [A]
+    assert alone.entries("n") == []
+    alone.routing.forget("m")
+    alone.routing.receive("n", Known("m", [B], []))
+    assert alone.entries("n") == [B]
+
+
 def test_a_neighbour_is_not_told_what_it_has_told() -> None:
     alone = Alone("n")
     alone.routing.subscribe("ann", B)

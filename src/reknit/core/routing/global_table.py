@@ -46,11 +46,14 @@ class GlobalTable(Routing):
                 self._spread(Known(self.turn.node, [], [pattern]), apart_from="")
 
     def receive(self, neighbour: str, message: Message) -> None:
-        if isinstance(message, Known) and message.origin != self.turn.node and not self._is_besides(message.origin):
+        if isinstance(message, Known) and not self._knows_better(message.origin, neighbour):
             self._learn(neighbour, message)
 
-    def _is_besides(self, origin: str) -> bool:
-        return bool(self.beside) and self._towards.get(origin) == self.beside
+    def _knows_better(self, origin: str, neighbour: str) -> bool:
+        """Of us, and of a neighbour that has told of itself, nobody else has news, only memories of another tree."""
+        towards = self._towards.get(origin)
+        near = origin == self.turn.node or (towards == origin != neighbour and origin in self._told)
+        return near or (bool(self.beside) and towards == self.beside)
 
     def tell(self, neighbour: str) -> None:
         self._told[neighbour] = None
@@ -75,7 +78,7 @@ class GlobalTable(Routing):
         others = () if self.partly else self._towards.items()
         gone = [origin for origin, towards in others if towards == neighbour and origin not in wanted]
         for origin, patterns_now in [*wanted.items(), *((origin, {}) for origin in gone)]:
-            if origin == self.turn.node or self._is_besides(origin):
+            if self._knows_better(origin, neighbour):
                 continue
             before = self._known.get(origin, {})
             added = [each for each in patterns_now if each not in before]

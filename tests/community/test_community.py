@@ -9,7 +9,7 @@ from reknit.community.hierarchy import Hierarchy
 from reknit.community.options import SuperOptions, TopicOptions
 from reknit.community.turn import Turn
 from reknit.model.event import Event
-from reknit.wire.peers import HOPS_MAX, Gossip, Word
+from reknit.wire.peers import HOPS_MAX, Gossip, Subscribe, Word
 from tests.community.desk import a_courier, a_turn, spoken
 
 STILL = SuperOptions(check_s=0.0, search_s=0.0)
@@ -105,3 +105,15 @@ def test_several_parents_have_a_table_each_and_the_root_has_none() -> None:
     community.disseminate(EVENT, 0, (), False, ())
     assert {word.community for _, word in spoken(turn) if isinstance(word, Gossip)} == {"a", "x", "#"}
     assert Community("#", hierarchy, options(), turn, a_courier(turn)).supers == []
+
+
+def test_who_has_found_members_by_another_way_does_not_subscribe_a_second_time() -> None:
+    """Two answers may come to one newcomer: were it to subscribe for each, twice as many would know it."""
+    turn = a_turn()
+    community = Community("a", Hierarchy({}), TopicOptions(), turn, a_courier(turn))
+    community.join((), ())
+    number, _ = community.search.attempt()
+    community.membership.join(("m1",))  # as a registration on P-Grid does it
+    assert community.found(number, "a", ("m1", "m2"))
+    assert [type(word) for _, word in spoken(turn)] == [Subscribe]
+    assert not community.search.is_on()

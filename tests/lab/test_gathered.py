@@ -13,7 +13,7 @@ from reknit.lab.gathered import try_gathering
     [pytest.param(name, marks=pytest.mark.long) if name == "semi-structured" else name for name in MEMBERSHIPS],
 )
 def test_more_rise_where_more_may(membership: str) -> None:
-    tried = try_gathering((2, 3, 6), membership, 5.0, (0.0, 1.0), 2, 1, few=3.0)
+    tried = try_gathering((2, 3, 6), membership, 5.0, (0.0, 1.0), 2, 1, few=(0.0, 3.0, 3.0))
     assert tried.settled
     assert tried.parasites == 0
     never, always = tried.levels[0.0], tried.levels[1.0]

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from reknit.live import guard as guarding
 from reknit.live.errors import ConfigError
-from reknit.live.guard import CHECKS_WAITING_MAX, AccessSection, Guard, read_rules
+from reknit.live.guard import AccessSection, Guard, read_rules
 from reknit.live.passwords import set_password
+
+WAITING = 5
+"""Fewer than there may be: each check takes its time on purpose."""
 
 RULES = """
 [[rule]]
@@ -42,7 +46,8 @@ def test_by_default_only_this_machine_may_come_without_a_name(host: str, nameles
     assert not Guard(AccessSection(anonymous="nobody")).lets_in_nameless(host)
 
 
-def test_passwords_are_checked_beside_the_loop(tmp_path: Path) -> None:
+def test_passwords_are_checked_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarding, "CHECKS_WAITING_MAX", WAITING)
     file = tmp_path / "passwords"
     set_password(file, "ann", "secret")
 
@@ -51,7 +56,7 @@ def test_passwords_are_checked_beside_the_loop(tmp_path: Path) -> None:
         assert guard.knows_passwords
         assert await guard.check("ann", b"secret")
         assert not await guard.check("ann", b"wrong")
-        many = await asyncio.gather(*(guard.check("ann", b"x") for _ in range(CHECKS_WAITING_MAX + 1)))
+        many = await asyncio.gather(*(guard.check("ann", b"x") for _ in range(WAITING + 1)))
         assert not any(many)
         assert guard.refused_unread == 1
         guard.close()

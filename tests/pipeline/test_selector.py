@@ -28,7 +28,7 @@ BATCH = 30
 """Selectors that one query evaluates."""
 
 UNSHRUNK = settings(
-    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
 """A failure names the selector and the event; to shrink a whole batch would take as many queries again."""
 

@@ -235,6 +235,46 @@ def a_snapshot_only_adds(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "replace", replace)
 
 
+@near(214330)
+@among("crashes")
+@plant
+def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
+    original = SwapLinks._doubt_goal
+
+    def doubt(self: SwapLinks, goal: str) -> None:
+        if any(each.goal == goal and each.part is Part.MIDDLE for each in self.closing.values()):
+            original(self, goal)
+
+    patch.setattr(SwapLinks, "_doubt_goal", doubt)
+
+
+@near(250754)
+@among("crashes")
+@plant
+def know_only_one_of_the_ways_round(patch: Patch) -> None:
+    original = SwapState.leads_round
+
+    def leads(self: SwapState, peer: str, back: str) -> bool:
+        swap = self.current.note if self.current is not None else None
+        return original(self, peer, back) and (peer in self.closing or (swap is not None and peer == swap.middle))
+
+    patch.setattr(SwapState, "leads_round", leads)
+
+
+@near(211704)
+@among("crashes")
+@plant
+def forget_in_a_swap_where_the_last_one_led(patch: Patch) -> None:
+    original = SwapState.leads_round
+
+    def leads(self: SwapState, peer: str, back: str) -> bool:
+        if self.current is not None and self.current.note.part is Part.MOVER and peer != self.current.note.middle:
+            return False
+        return original(self, peer, back)
+
+    patch.setattr(SwapState, "leads_round", leads)
+
+
 @near(25)
 @plant
 def cover_by_topic_alone(patch: Patch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from reknit.core.broker import BrokerOptions
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
-from reknit.sim.operator import Operator
+from reknit.sim.operator import STALE, Operator
 
 EDGES = [("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b3", "b5")]
 
@@ -44,6 +44,20 @@ def test_links_come_and_go_and_whoever_is_dead_is_left_alone() -> None:
         cluster.kernel.run(until=cluster.kernel.now + 1.0)
     refused = [error for error in cluster.replies.values() if error]
     assert len(cluster.replies) > len(refused) > 0
+
+
+def test_links_to_one_that_has_left_are_removed_and_counted() -> None:
+    cluster = _network(1)
+    operator, counted = Operator(cluster, random.Random(1)), dict[str, int]()
+    assert operator.clear_away(counted) == 0
+    cluster.crash("b1")
+    cluster.nodes["b1"].gone = True
+    cluster.kernel.run(until=cluster.kernel.now + 1.0)
+    assert not cluster.settle(20.0)
+    assert operator.clear_away(counted) == 1
+    assert cluster.settle(60.0)
+    assert counted == {STALE: 1}
+    assert operator.links()["b2"] == ["b3"]
 
 
 def test_where_nobody_lives_nothing_is_asked_for() -> None:

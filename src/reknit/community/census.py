@@ -7,8 +7,9 @@ ones, those sum up to about K/N, and ``(K - 1) / sum`` is an estimate of N witho
 do no harm.
 
 The numbers of members that have gone would stay for ever, so counting begins anew in each *epoch*. Who hears of a
-later epoch goes over to it. While an epoch is young its count is too low; the larger of the last and the present one
-is used.
+later epoch goes over to it. While an epoch is young its count is too low, and that of the last one is used; from its
+middle on it is the present one. (The larger of both would be too high on average, and would count for longer who has
+gone.)
 
 Owns: the numbers, and what follows from them. Must not know: whom they are told.
 """
@@ -63,7 +64,8 @@ class Census:
 
     def population(self) -> float:
         """Of how many the community consists, oneself included, as far as is known."""
-        return min(POPULATION_MAX, max(1.0, self._last, self._estimate()))
+        is_young = self._last and self._beats < self.epoch_beats / 2
+        return min(POPULATION_MAX, max(1.0, self._last if is_young else self._estimate()))
 
     def _estimate(self) -> float:
         return (MINIMA - 1) / sum(self._minima)

@@ -99,7 +99,8 @@ class Community:
         others = tuple(peer for peer in peers if peer != self.turn.me)
         if others and self.search.is_on():
             self.search.stop()
-            self.membership.join(others)
+            if not len(self.membership.view):  # else by another way, and who subscribes twice is known twice
+                self.membership.join(others)
         elif others:
             self.membership.meet(others)
 

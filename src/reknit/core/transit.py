@@ -86,6 +86,7 @@ class Transit:
             sessions.ordered = recovery.order.want
             sessions.departures.leaving = recovery.leaving.leave
             sessions.departures.is_early = recovery.leaving.is_early
+            sessions.departures.last_words = recovery.heartbeat.end
         sessions.copies.late = history is not None
         sessions.copies.last_of_own = lambda: self._seq
 

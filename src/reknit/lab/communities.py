@@ -46,6 +46,8 @@ class Chain:
     """Whether the publisher sends upward for certain."""
     at: int = -1
     """The level at which the event is published."""
+    forwarders: tuple[float, ...] = ()
+    """By level, how many are expected to pass an event upward, where that is not ``g`` everywhere."""
 
     def topics(self) -> list[str]:
         return ["/".join("t" * (level + 1)) for level in range(len(self.sizes))]
@@ -62,6 +64,8 @@ class Spread:
     """Messages sent from one member of the community to another."""
     upward: list[int] = field(default_factory=list)
     """Messages sent from this community to the next."""
+    forwarding: int = 0
+    """Processes that have sent any of these."""
     rounds: int = 0
     parasites: int = 0
     """Messages received by processes that do not want the event."""
@@ -71,7 +75,7 @@ def disseminate(chain: Chain, seed: str) -> Spread:
     rng = random.Random(f"{seed}/tables")
     topics = chain.topics()
     options = PeerOptions(
-        topics={topic: _terms(chain, size) for topic, size in zip(topics, chain.sizes, strict=True)},
+        topics={topic: _terms(chain, chain.sizes[level], level) for level, topic in enumerate(topics)},
         parents={topics[0]: ()},
         observe=True,
     )
@@ -100,10 +104,10 @@ def broadcast(chain: Chain, seed: str) -> Spread:
     return crowd.spread()
 
 
-def _terms(chain: Chain, population: int) -> TopicOptions:
+def _terms(chain: Chain, population: int, level: int = 0) -> TopicOptions:
     return TopicOptions(
         c=chain.c,
-        g=chain.g,
+        g=chain.forwarders[level] if chain.forwarders else chain.g,
         a=chain.a,
         z=chain.z,
         membership="static",
@@ -161,10 +165,13 @@ class _Crowd:
         for name, level in self.levels.items():
             spread.members[level] += 1
             spread.reached[level] += name in self.got
+        forwarding: dict[str, None] = {}
         for record in self.assembly.records:
             if record.kind is Kind.FORWARDED:
                 same = record.detail == self.topics[record.node]
                 (spread.inside if same else spread.upward)[self.levels[record.node]] += 1
+                forwarding.update({} if same else {record.node: None})
+        spread.forwarding = len(forwarding)
         spread.rounds = max(self.got.values(), default=0)
         spread.parasites = self.parasites
         return spread

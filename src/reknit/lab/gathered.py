@@ -67,10 +67,15 @@ def try_gathering(
     probabilities: Sequence[float],
     events: int,
     seed: int,
-    few: float = 0.0,
+    few: Sequence[float] = (),
+    a: float = A,
+    forced: bool = False,
 ) -> Tried:
-    """``few``: beside the probabilities, with so many in each community that are expected to pass an event upward."""
-    topic = TopicOptions(c=c, a=A, z=Z, membership=membership)
+    """``few``: beside the probabilities, with so many in each community that are expected to pass an event upward.
+
+    ``forced``: besides, publishers do for certain.
+    """
+    topic = TopicOptions(c=c, a=a, z=Z, membership=membership, publisher_forces_upward=forced)
     options = msgspec.structs.replace(brisk(sum(sizes), topic), observe=True)
     plan = TrialPlan(
         tuple(zip(TOPICS, sizes, strict=True)), events, EVENTS_PER_S, options=options, seed=seed, settle_s_max=240.0
@@ -78,7 +83,7 @@ def try_gathering(
     return asyncio.run(_try(plan, probabilities, few))
 
 
-async def _try(plan: TrialPlan, probabilities: Sequence[float], few: float) -> Tried:
+async def _try(plan: TrialPlan, probabilities: Sequence[float], few: Sequence[float]) -> Tried:
     risen: Counter[tuple[EventId, str]] = Counter()
     forwarding: dict[tuple[EventId, str], None] = {}  # events, and who has passed them upward
 
@@ -98,7 +103,8 @@ async def _try(plan: TrialPlan, probabilities: Sequence[float], few: float) -> T
             _set(crowd, dict.fromkeys(TOPICS, probability))
             tried.levels[probability] = await _events(crowd, risen)
         if few:
-            _set(crowd, {topic: min(1.0, few / len(crowd.members(topic))) for topic in TOPICS})
+            shares = zip(TOPICS, few, strict=True)
+            _set(crowd, {topic: min(1.0, each / len(crowd.members(topic))) for topic, each in shares})
             tried.few = await _events(crowd, risen)
             senders = sum(event in crowd.sent_at for event, _ in forwarding)
             tried.forwarding = senders / len(crowd.sent_at) / len(crowd.peers)

@@ -27,7 +27,9 @@ from reknit.lab.communities import Chain
 __all__ = ["Rival", "hierarchical", "multicast", "pmcast"]
 
 DEPTH, DELEGATES, FAN = 3, 3, 4
-"""Of PMcast, whose parameters the paper does not give."""
+"""Of PMcast, whose parameters the paper does not give. Its rounds would fit about 3.8 messages a round that arrive, and
+these are 4 of which 85 % do; for its parasites no choice was found that fits."""
+
 CLUSTER = 50
 """Processes in a cluster, or about that."""
 

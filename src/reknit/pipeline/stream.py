@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.flow import columns
@@ -42,6 +43,8 @@ from reknit.pipeline.traffic import (
     TOPIC_SUMS,
     Watched,
     is_kind,
+    joined,
+    journeys,
     measured,
     ranked,
     rates,
@@ -64,6 +67,8 @@ _ROUTES = (Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED)
 _LIVES = (Kind.STARTED, Kind.CRASHED)
 _WISHES = (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)
 _WISH = ("run", "node", "client", "pattern_topic", "selector")
+_UNREAD = ("qos", "attributes", "properties", "derived", "content_type")
+"""Columns that no table needs: they are not held in memory."""
 _REASON = "__reason"
 TOO_LATE = "too late"
 
@@ -80,17 +85,19 @@ _MOMENTS = columns(run="string", window="long", node="string", time="double", ro
 _DELAYS = columns(run="string", hops="int", delay="double")
 _ASIDE = columns(reason="string", rows="long")
 _CLOCKS = columns(what="string", run="string", node="string", latest="double")
-_WAITING = columns(
-    run="string",
-    source="string",
-    seq="long",
-    kind="string",
-    node="string",
-    peer="string",
-    time="double",
-    order="long",
-    latest="double",
+_BEGUN_AT = columns(time="double", node="string")
+_HOP = columns(latest="double", order="long", node="string", peer="string")
+_TAKEN = columns(node="string", time="double")
+_WAITING = StructType(
+    [
+        *columns(run="string", source="string", seq="long").fields,
+        StructField("begun", _BEGUN_AT),
+        StructField("way", ArrayType(_HOP)),
+        StructField("taken", ArrayType(_TAKEN)),
+        *columns(newest="double").fields,
+    ]
 )
+"""Journeys of events that may not be over, a row each."""
 
 
 def start(
@@ -107,7 +114,7 @@ def start(
     reader = spark.readStream.schema(schema).option("pathGlobFilter", "segment-*.parquet")
     rows = reader.option("maxFilesPerTrigger", segments_max).parquet(f"{trace}/node-*")
     run = F.regexp_extract(F.col("_metadata.file_path"), r"([^/]*)/node-[^/]*/[^/]*$", 1)
-    marked = mark(rows.withColumns({"run": run, "window": window_of(told)}), TRACE.rules(told))
+    marked = mark(rows.withColumns({"run": run, "window": window_of(told)}), TRACE.rules(told)).drop(*_UNREAD)
     writer = marked.writeStream.queryName("traffic").option("checkpointLocation", f"{out}/checkpoints/traffic")
     when = {"availableNow": True} if every_s is None else {"processingTime": f"{every_s} seconds"}
     return writer.foreachBatch(_each(told, out, late_s)).trigger(**when).start()
@@ -174,6 +181,13 @@ class Kept:
 # --- one batch
 
 
+def _at_once(*deeds: Callable[[], None]) -> None:
+    """Each is a few small jobs; one after the other they would leave a core idle most of the time."""
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        for done in [pool.submit(deed) for deed in deeds]:
+            done.result()
+
+
 @dataclass(frozen=True, slots=True)
 class _Batch:
     held: DataFrame
@@ -187,17 +201,19 @@ class _Batch:
         before = clocks.agg(F.max("latest")).collect()[0][0]
         mark = float("-inf") if before is None else before - self.late_s
         rows = self.held.where(F.col(_REASON).isNull() & (F.col("time") >= mark)).drop(_REASON)
-        self._put_aside(mark)
-        self._sums(rows)
-        self._said_last(rows)
         events = self._placed(rows.where(is_kind(*_EVENTS)), clocks, "events")
         steps = self._placed(rows.where(is_kind(Kind.CHANGE)), clocks, "changes")
-        self._clocks(rows, clocks, events, steps)
+        _at_once(
+            lambda: self._put_aside(mark),
+            lambda: self._topics(rows),
+            lambda: self._links(rows),
+            lambda: self._said_last(rows),
+            lambda: self._clocks(rows, clocks),
+            lambda: self.kept.write(steps, "steps", self.batch, _STEPS),
+        )
         now = self.kept.state("clocks", self.batch, _CLOCKS).agg(F.max("latest")).collect()[0][0]
         passed = float("-inf") if now is None else now - self.late_s
-        self._delays(events, passed)
-        self.kept.write(steps, "steps", self.batch, _STEPS)
-        self._moments(rows, passed)
+        _at_once(lambda: self._delays(events, passed), lambda: self._moments(rows, passed))
         clocks.unpersist()
         self.kept.done(self.batch)
         self.kept.forget(self.batch - STATES_KEPT)
@@ -208,7 +224,7 @@ class _Batch:
         counted = reasons.where(F.col("reason").isNotNull()).groupBy("reason").agg(F.count(F.lit(1)).alias("rows"))
         self.kept.write(counted, "aside", self.batch, _ASIDE)
 
-    def _sums(self, rows: DataFrame) -> None:
+    def _topics(self, rows: DataFrame) -> None:
         sent, crossed = is_kind(Kind.PUBLISHED), is_kind(Kind.FORWARDED)
         topics = rows.where(is_kind(*_EVENTS) | F.col("topic").isNotNull()).groupBy("run", "window", "topic")
         summed = topics.agg(
@@ -219,6 +235,9 @@ class _Batch:
             F.sum(F.when(crossed, F.col("size")).otherwise(0)).alias("crossed_bytes"),
         )
         self.kept.write(summed, "topics", self.batch, _TOPICS)
+
+    def _links(self, rows: DataFrame) -> None:
+        crossed = is_kind(Kind.FORWARDED)
         links = rows.where(crossed).groupBy("run", "window", "node", "peer")
         loads = links.agg(F.count(F.lit(1)).alias("events"), F.sum("size").alias("bytes"))
         self.kept.write(loads, "loads", self.batch, LOADS)
@@ -243,23 +262,23 @@ class _Batch:
         joined = rows.join(F.broadcast(known), ["run", "node"], "left")
         return joined.withColumn("latest", F.greatest(F.max("time").over(upto), F.col("known"))).drop("known")
 
-    def _clocks(self, rows: DataFrame, clocks: DataFrame, events: DataFrame, steps: DataFrame) -> None:
-        every = rows.select(F.lit("all").alias("what"), "run", "node", F.col("time").alias("latest"))
-        for what, some in (("events", events), ("changes", steps)):
-            every = every.unionByName(some.select(F.lit(what).alias("what"), "run", "node", "latest"))
-        latest = clocks.unionByName(every).groupBy("what", "run", "node").agg(F.max("latest").alias("latest"))
-        self.kept.write(latest, "clocks", self.batch, _CLOCKS, "state")
+    def _clocks(self, rows: DataFrame, clocks: DataFrame) -> None:
+        """The latest time of each node: of all records, and of those whose places count by themselves."""
+        kinds = {"all": F.lit(True), "events": is_kind(*_EVENTS), "changes": is_kind(Kind.CHANGE)}
+        latest = [F.max(F.when(kind, F.col("time"))).alias(what) for what, kind in kinds.items()]
+        wide = rows.groupBy("run", "node").agg(*latest)
+        seen = wide.unpivot(["run", "node"], list(kinds), "what", "latest").where(F.col("latest").isNotNull())
+        every = clocks.unionByName(seen).groupBy("what", "run", "node").agg(F.max("latest").alias("latest"))
+        self.kept.write(every.coalesce(1), "clocks", self.batch, _CLOCKS, "state")
 
     # --- what has to wait
 
     def _delays(self, events: DataFrame, passed: float) -> None:
         waiting = self.kept.state("waiting", self.batch - 1, _WAITING)
-        both = waiting.unionByName(events.select(*_WAITING.fieldNames()))
-        whole = Window.partitionBy("run", "source", "seq")
-        both = both.withColumn("newest", F.max("time").over(whole)).persist()
+        seen = journeys(events).select(*_WAITING.fieldNames())
+        both = joined(waiting.unionByName(seen)).persist()
         self.kept.write(both.where(F.col("newest") >= passed), "waiting", self.batch, _WAITING, "state")
-        done = both.where(F.col("newest") < passed).drop("newest")
-        self.kept.write(measured(done), "delays", self.batch, _DELAYS)
+        self.kept.write(measured(both.where(F.col("newest") < passed)), "delays", self.batch, _DELAYS)
         both.unpersist()
 
     def _moments(self, rows: DataFrame, passed: float) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
 __all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
-__all__ += ["TOPIC_SUMS", "is_kind", "measured", "ranked", "summed"]
+__all__ += ["EVENT", "TOPIC_SUMS", "is_kind", "joined", "journeys", "measured", "ranked", "summed"]
 
 
 class Watched(Parameters, frozen=True):
@@ -160,21 +160,40 @@ DELAYS = columns(
 
 
 def delays(told: Watched, trace: DataFrame) -> DataFrame:
-    return summed(measured(placed(trace.where(is_kind(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED)))))
+    return summed(measured(journeys(placed(trace.where(is_kind(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED))))))
 
 
-def measured(seen: DataFrame) -> DataFrame:
-    """Of each delivery how long it took and over how many links, from records that are ``placed``."""
-    event = ("run", "source", "seq")
-    begun = seen.where(is_kind(Kind.PUBLISHED)).groupBy(*event).agg(F.min(F.struct("time", "node")).alias("begun"))
-    hop = F.struct(*PLACE, "peer")
-    ways = seen.where(is_kind(Kind.FORWARDED)).groupBy(*event).agg(F.array_sort(F.collect_list(hop)).alias("way"))
-    reached = begun.join(ways, list(event), "left").withColumn("reached", _reached())
-    deliveries = seen.where(is_kind(Kind.DELIVERED)).select(*event, "node", "time").join(reached, list(event))
-    return deliveries.select(
+EVENT = ("run", "source", "seq")
+
+
+def journeys(seen: DataFrame) -> DataFrame:
+    """Of each event where it began, its way, who took it, and its latest record; from records that are ``placed``."""
+    return seen.groupBy(*EVENT).agg(
+        F.min(F.when(is_kind(Kind.PUBLISHED), F.struct("time", "node"))).alias("begun"),
+        F.collect_list(F.when(is_kind(Kind.FORWARDED), F.struct(*PLACE, "peer"))).alias("way"),
+        F.collect_list(F.when(is_kind(Kind.DELIVERED), F.struct("node", "time"))).alias("taken"),
+        F.max("time").alias("newest"),
+    )
+
+
+def joined(parts: DataFrame) -> DataFrame:
+    """Of journeys that were seen in parts, the whole."""
+    return parts.groupBy(*EVENT).agg(
+        F.min("begun").alias("begun"),
+        F.flatten(F.collect_list("way")).alias("way"),
+        F.flatten(F.collect_list("taken")).alias("taken"),
+        F.max("newest").alias("newest"),
+    )
+
+
+def measured(journeys: DataFrame) -> DataFrame:
+    """Of each delivery how long it took and over how many links."""
+    known = journeys.where(F.col("begun").isNotNull()).withColumn("way", F.array_sort("way"))
+    taken = known.select("run", "begun", _reached().alias("reached"), F.explode("taken").alias("taken"))
+    return taken.select(
         "run",
-        F.try_element_at("reached", F.col("node")).alias("hops"),
-        (F.col("time") - F.col("begun.time")).alias("delay"),
+        F.try_element_at("reached", F.col("taken.node")).alias("hops"),
+        (F.col("taken.time") - F.col("begun.time")).alias("delay"),
     )
 
 
@@ -205,7 +224,7 @@ def _reached() -> Column:
         further = F.map_concat(so_far, F.create_map(hop["peer"], here + 1))
         return F.when(known, so_far).otherwise(further).cast("map<string,int>")
 
-    return F.aggregate(F.coalesce("way", F.array()), start, go_on)
+    return F.aggregate("way", start, go_on)
 
 
 # --- changes

@@ -37,10 +37,11 @@ class Junction:
         peers: PeerOptions,
         network: NetworkOptions,
         seed: str,
+        assembly: type[Assembly] = Assembly,
     ) -> None:
         self.cluster = Cluster(edges, brokers, network, seed)
         self.cluster.kind = MemberBroker
-        self.assembly = Assembly(peers, network, seed)
+        self.assembly = assembly(peers, network, seed)
         self.assembly.delivered = self._from_peers
         self.gateways: dict[str, Gateway] = {}
         self._topics = gateways

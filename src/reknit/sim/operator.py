@@ -17,6 +17,8 @@ __all__ = ["Operator"]
 
 STRATEGIES: tuple[str, ...] = get_args(StrategyName)
 
+STALE = "link to one that has left"
+
 
 class Operator:
     def __init__(self, cluster: Cluster, rng: random.Random) -> None:
@@ -27,6 +29,17 @@ class Operator:
         """By broker that is alive: whom it holds for a neighbour."""
         nodes = self.cluster.nodes.items()
         return {name: list(node.broker.links.of) for name, node in nodes if node.broker is not None}
+
+    def clear_away(self, counted: dict[str, int]) -> int:
+        """Remove links to brokers that have left for good, from those that were down and nobody could tell."""
+        nodes, stale = self.cluster.nodes, 0
+        for name, broker in [(name, node.broker) for name, node in nodes.items() if node.broker is not None]:
+            for peer in [peer for peer, link in broker.links.of.items() if nodes[peer].gone and not link.greeted]:
+                self.cluster.remove_link(name, peer)
+                stale += 1
+        if stale:
+            counted[STALE] = counted.get(STALE, 0) + stale
+        return stale
 
     def change_link(self) -> None:
         links = self.links()

@@ -130,10 +130,10 @@ class _Run:
 
     def _settle(self, when: str) -> list[Violation]:
         self._bring_clients()
-        if self.cluster.settle(LIVENESS_S_MAX):
+        calm = self.cluster.settle(LIVENESS_S_MAX)
+        if calm or (self.operator.clear_away(self.faults) and self.cluster.settle(LIVENESS_S_MAX)):
             return []
-        why = self.cluster.restlessness()
-        return [Violation("liveness", self.cluster.kernel.now, f"not at rest {when}: {why}")]
+        return [Violation("liveness", self.cluster.kernel.now, f"not at rest {when}: {self.cluster.restlessness()}")]
 
     def _round(
         self,

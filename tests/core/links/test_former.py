@@ -31,7 +31,7 @@ def test_who_was_left_knows_it() -> None:
 
 def test_who_was_given_up_may_ask_and_hears_who_has_left_for_good() -> None:
     former = Former("a")
-    former.give_up("b")
+    former.give_up("b", 0.0)
     former.has_gone("c", ["b", "d"])
     former.has_gone("e", ["d"])
     refusal = former.refusal(_hello("b"))
@@ -41,7 +41,7 @@ def test_who_was_given_up_may_ask_and_hears_who_has_left_for_good() -> None:
 
 def test_a_neighbour_is_none_of_them_and_needs_to_hear_nothing_any_more() -> None:
     former = Former("a")
-    former.give_up("b")
+    former.give_up("b", 0.0)
     former.has_gone("c", ["b"])
     former.has_gone("e", ["b", "d"])
     former.is_linked("b")
@@ -58,7 +58,7 @@ def test_one_who_had_left_for_good_may_come_again() -> None:
 
 def test_a_link_that_may_come_to_nothing_forgets_only_that_it_was_left() -> None:
     former = Former("a")
-    former.give_up("b")
+    former.give_up("b", 0.0)
     former.meets("b")
     refusal = former.refusal(_hello("b"))
     assert refusal is not None
@@ -67,7 +67,7 @@ def test_a_link_that_may_come_to_nothing_forgets_only_that_it_was_left() -> None
 
 def test_bounds() -> None:
     former = Former("a")
-    former.give_up("b")
+    former.give_up("b", 0.0)
     for number in range(FORMER_MAX + LEFT_MAX):
         former.has_gone(f"n{number}", ["b"])
     refusal = former.refusal(_hello("b"))
@@ -77,5 +77,5 @@ def test_bounds() -> None:
     former.has_gone("last", [f"b{number}" for number in range(HOLDERS_MAX + 1)])
     assert former.gone["last"] == [f"b{number}" for number in range(1, HOLDERS_MAX + 1)]
     for number in range(FORMER_MAX):
-        former.give_up(f"n{number}")
+        former.give_up(f"n{number}", 0.0)
     assert former.refusal(_hello("b")) is None

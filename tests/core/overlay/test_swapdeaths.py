@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from reknit.core.links.options import LinkOptions
@@ -117,6 +119,13 @@ class Play(Stage):
             self.start(name)
         for name in crash:
             self.crash(name)
+
+    def drain(self, name: str) -> int:
+        """As if whom it has given up had been away for long: it waits for him no more."""
+        broker = self.nodes[name].broker
+        assert broker is not None
+        broker.links.former.given_up_at = -inf
+        return super().drain(name)
 
     def end(self) -> list[tuple[str, str]]:
         """All come to rest, in a tree on which all agree, with the tables that belong to it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from reknit.core.io import Drain
 from reknit.trace.records import Kind
-from reknit.wire.messages import Silent
-from tests.core.desk import event
+from reknit.wire.messages import Leave, Silent, Welcome
+from tests.core.desk import Desk, event
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
 
@@ -38,3 +39,19 @@ def test_our_own_silence_does_not_come_back() -> None:
     table.n.say(Silent("b.1", [(PA, 9)], 0))
     assert table.recovery.at_rest
     assert table.gossip(table.m) == []
+
+
+def test_who_leaves_says_its_last_numbers_and_goes_when_they_are_settled() -> None:
+    """Else nobody could ever miss the last event before a drain: the broker is gone before it is silent."""
+    desk = Desk("n", recovery={"algorithm": "subscriber-pull", "heartbeat_s": 0.5})
+    n = desk.linked("n", 1, A)
+    desk.publish(event("a"))
+    n.ack()
+    n.forget()
+    desk.give(Drain(7))
+    n.ack()
+    n.say(Welcome("", "n:1883"))
+    assert n.heard()[-1] == Silent("b.1", [(PA, 1)], 0)
+    n.ack()
+    assert n.heard()[-1] == Leave()
+    assert sum(isinstance(each, Silent) for each in n.heard()) == 1

@@ -45,3 +45,13 @@ def test_never_is_never() -> None:
     silence.spoke([1], 0.0)
     assert silence.deadline() is None
     assert silence.due(9.0) == []
+
+
+def test_at_its_end_a_source_says_all_that_was_still_to_be_said_and_nothing_later() -> None:
+    silence = Silence(1.0, 2)
+    silence.spoke([1], 0.0)
+    assert silence.due(1.0) == [1]
+    silence.spoke([2], 1.5)
+    assert silence.end() == [2, 1]
+    assert silence.end() == []
+    assert silence.deadline() is None

@@ -94,6 +94,24 @@ def test_an_origin_may_come_to_lie_behind_another_neighbour() -> None:
     assert alone.entries("n") == [A, B]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_one_that_told_of_an_origin_hears_of_it_when_it_lies_elsewhere(whole: bool) -> None:
+    """It may have forgotten it by then, and what is known here already is no news for anybody else."""
+    alone = Alone("m", "n", "o")
+    alone.routing.receive("m", Known("x", [A, B], []))
+    alone.said.clear()
+    if whole:
+        alone.routing.receive_snapshot("n", Snapshot([("x", [A])], last=True))
+        assert alone.said == [
+            ("m", Known("x", [A], [])),
+            ("m", Known("x", [], [B])),
+            ("o", Known("x", [], [B])),
+        ]
+    else:
+        alone.routing.receive("n", Known("x", [A], []))
+        assert alone.said == [("m", Known("x", [A, B], []))]
+
+
 def test_a_neighbour_is_not_told_what_it_has_told() -> None:
     alone = Alone("n")
     alone.routing.subscribe("ann", B)

@@ -316,6 +316,17 @@ def test_what_cannot_be_drained_is_refused_before_anything_happens(neighbours: t
     assert desk.broker.sessions.progress()["state"] == "none"
 
 
+def test_a_broker_that_has_just_given_up_another_waits_for_it_a_while() -> None:
+    desk = Desk("n")
+    desk.linked("n", 1)
+    desk.broker.links.former.give_up("m", desk.now)
+    desk.give(Drain(7))
+    assert desk.all(Reply) == [Reply(7, "b has just given up m as lost; try again in 20 s")]
+    desk.run(21.0)
+    desk.give(Drain(8))
+    assert desk.broker.sessions.progress()["state"] != "none"
+
+
 def test_a_broker_that_does_not_know_its_neighbours_yet_is_not_drained() -> None:
     desk = Desk("n")
     desk.give(Drain(7))

@@ -9,7 +9,7 @@ from tests.lab.experiments.small import experiment
 
 __all__ = ["experiment", "quick_rows"]
 
-SEEDS = 2
+SEEDS = 1
 
 
 @cache

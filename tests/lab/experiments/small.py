@@ -10,7 +10,7 @@ from reknit.lab.registry import all_experiments
 __all__ = ["experiment", "rows"]
 
 BROKERS = 20
-SEEDS = 2
+SEEDS = 1
 PATTERNS = 10
 
 

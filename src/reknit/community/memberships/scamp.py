@@ -49,7 +49,7 @@ __all__ = ["HOPS_PER_MEMBER", "RENEW_AT", "Scamp"]
 HOPS_PER_MEMBER = 10
 """A copy may take so many hops for each member of the view that it began at: it needs one on average."""
 
-RENEW_AT = 0.95
+RENEW_AT = (0.9, 0.95)
 """The part of a lease after which its owner subscribes again: late, since old places stay until they run out."""
 
 _LEASE_S_MIN = 0.001
@@ -82,7 +82,7 @@ class Scamp(Membership):
     def _subscribe(self, contact: str, walk: int, renewal: bool) -> None:
         me, lease_s = self.turn.me, self.terms.lease_s
         self.courier.send(contact, Subscribe(self.topic, me, walk, lease_s, renewal))
-        self._renew_at = self.turn.now + lease_s * self.turn.rng.uniform(RENEW_AT - 0.05, RENEW_AT)
+        self._renew_at = self.turn.now + lease_s * self.turn.rng.uniform(*RENEW_AT)
         self._heard_at = self.turn.now  # whoever is to keep it needs some time
 
     def leave(self) -> None:
@@ -157,6 +157,7 @@ class Scamp(Membership):
         if not renewal:
             return others + self.terms.copies
         wanted = (self.terms.copies + 1) * log(self.population())
+        wanted *= sum(RENEW_AT) / 2  # since for the rest of the time old places are there, too
         if self.terms.reunion_s:
             wanted -= 1.0  # a view has a place for one that was met, too
         return max(1, ceil(wanted - self.turn.rng.random()))  # on average as many as are wanted

@@ -10,6 +10,7 @@ Owns: who is remembered as such, and the refusal. Must not know: how a neighbour
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import TypeVar
 
 from reknit.wire.messages import Hello, Refuse
@@ -32,16 +33,24 @@ class Former:
     def __init__(self, me: str) -> None:
         self.me = me
         self.given_up: dict[str, None] = {}  # given up though they may live, and hold us for their neighbour
+        self.given_up_at = -inf  # the last of them, in this life
         self.gone: dict[str, list[str]] = {}  # by broker that has left for good: who may hold it for a neighbour
         self._left: dict[str, None] = {}
 
     def leave(self, peer: str) -> None:
         _keep(self._left, peer, None)
 
-    def give_up(self, peer: str) -> None:
+    def give_up(self, peer: str, now: float) -> None:
         """It cannot be told: should it come back, it has to ask to be joined."""
+        self.given_up_at = now
         self.leave(peer)
         _keep(self.given_up, peer, None)
+
+    def awaits(self, now: float, for_s: float) -> str:
+        """Why we should not go yet, if so: who was given up may be about to come back, and would find nobody."""
+        left_s = self.given_up_at + for_s - now
+        names = ", ".join(self.given_up)
+        return f"has just given up {names} as lost; try again in {left_s:.0f} s" if names and left_s > 0 else ""
 
     def has_gone(self, peer: str, holders: Iterable[str]) -> None:
         _keep(self.gone, peer, list(holders)[-HOLDERS_MAX:])

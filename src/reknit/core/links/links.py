@@ -161,7 +161,7 @@ class Links:
     def give_up(self, peer: str, reason: str) -> None:
         """Remove a neighbour that cannot be told: should it come back, it has to ask to be joined."""
         self.remove(peer, reason)
-        self.former.give_up(peer)
+        self.former.give_up(peer, self.turn.now)
 
     def ask(self, peer: str, address: str, wave: Wave) -> None:
         """Dial a broker that is no neighbour yet, to be joined with it."""

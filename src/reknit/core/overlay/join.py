@@ -50,6 +50,7 @@ class _Intent:
     try_at: float
     wave: Wave | None = None
     give_up_at: float = 0.0
+    asked_at: float = 0.0  # the tree has been searched, and it is dialled
     last: str = ""
     refused: bool = False
     once: bool = False  # to be given up if it is refused
@@ -156,6 +157,7 @@ class Joins:
         elif answer.busy:
             self._later(intent, answer.busy)
         else:
+            intent.asked_at = self.turn.now
             self.links.ask(intent.peer, intent.address, answer.wave)
             if self.links.asks_alone:
                 self.links.changed = True  # the next life has to know
@@ -297,7 +299,8 @@ class Joins:
             self.search.release(answering.wave)
         for intent in list(self.wanted.values()):
             if intent.wave is not None and now >= intent.give_up_at:
-                reached = False if self.links.is_dialling(intent.peer) else None
+                in_vain = self.links.is_dialling(intent.peer) and now - intent.asked_at >= self.options.lease_s / 4
+                reached = False if in_vain else None  # a search that took long leaves no time to be heard
                 if intent.once and reached is None:  # perhaps nobody can answer any more
                     self.links.knock(intent.peer, intent.address)
                 self._later(intent, intent.last or f"{intent.peer} or a broker between did not answer in time", reached)

@@ -25,12 +25,11 @@ Owns: the swap that this broker takes part in, at most one. Must not know: routi
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 
 from reknit.core.links.custody import Custody
-from reknit.core.links.links import Answered, Links
+from reknit.core.links.links import Answered
 from reknit.core.overlay.events import (
     Bypassed,
     Merged,
@@ -42,13 +41,11 @@ from reknit.core.overlay.events import (
     Split,
     Tell,
 )
-from reknit.core.overlay.history import History, change_name
+from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage
-from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swap import side_messages
 from reknit.core.overlay.swapreturns import SwapReturns
 from reknit.core.overlay.swapstate import STEPS, Step, Swapping
-from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
@@ -71,20 +68,6 @@ __all__ = ["STEPS", "Step", "SwapLinks"]
 
 
 class SwapLinks(SwapReturns):
-    def __init__(
-        self,
-        turn: Turn,
-        links: Links,
-        options: OverlayOptions,
-        rng: random.Random,
-        neighbours: Callable[[], list[str]],
-        busy: Callable[[], str],
-        close_link: Callable[[str], None],
-        history: History,
-    ) -> None:
-        super().__init__(turn, links, options, rng, neighbours, busy, close_link, history)
-        self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
-
     # --- a new life
 
     def take_up(self) -> None:
@@ -403,10 +386,14 @@ class SwapLinks(SwapReturns):
                 self._say_again(swap, peer)
 
     def _doubt_goal(self, goal: str) -> None:
-        """It may have died before it had the mover, and tells by the old tree until it hears that we are out of it."""
-        for closing in (each for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE):
-            self._unseated[goal] = closing.id
-            self._send(goal, Close(closing.id, True, True))
+        """It has died, before it had the mover or with its word that it has him: it hears again that we are out."""
+        doubts = [each.id for each in self.closing.values() if each.goal == goal and each.part is Part.MIDDLE]
+        under_way = self.current.note.id if self.current is not None else None
+        if not doubts and self._unseated.get(goal, under_way) != under_way:
+            doubts = [self._unseated[goal]]
+        for id_ in doubts:
+            self._unseated[goal] = id_
+            self._send(goal, Close(id_, True, True))
 
     def _say_again(self, swap: Swapping, peer: str) -> None:
         """What the former life of ``peer`` had heard, and had passed on or not."""

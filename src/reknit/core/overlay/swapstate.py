@@ -111,6 +111,7 @@ class SwapState:
         self._ended_until: dict[SwapId, float] = {}  # and how long they are remembered
         self._taken_up: dict[SwapId, Custody] = {}  # of links replaced in a former life: what the goal is told anew
         self._said_leave: dict[str, None] = {}  # far ends of replaced links that have left them, in this life
+        self._early: list[tuple[str, Step, Custody]] = []  # steps that wait until it is ready
         self._unseated: dict[str, SwapId] = {}  # goals whose tables do not count before they are seated
 
     # --- looking in
@@ -282,11 +283,15 @@ class SwapState:
         return told is not None and told.pending > 0
 
     def leads_round(self, peer: str, back: str) -> bool:
-        """Does ``back``, the goal of a swap of ours, get from the middle what we have sent on the old link to it?"""
+        """In a swap of ours: does ``back`` get what we have sent to ``peer``? They are its middle and its goal.
+
+        The goal gets from the middle what went the old way, and the middle, before it has handed us over, from the goal
+        what goes the new one.
+        """
+        ways = [(old, each.goal) for old, each in self.closing.items() if each.part is Part.MOVER]
         if self.current is not None and self.current.note.part is Part.MOVER:
-            return (peer, back) == (self.current.note.middle, self.current.note.goal)
-        closing = self.closing.get(peer)
-        return closing is not None and closing.part is Part.MOVER and closing.goal == back
+            ways.append((self.current.note.middle, self.current.note.goal))
+        return (peer, back) in ways or (back, peer) in ways
 
     def needs(self, peer: str) -> bool:
         """Is something still to be said by way of this neighbour about a link that was replaced?"""

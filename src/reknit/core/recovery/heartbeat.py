@@ -32,7 +32,14 @@ class Heartbeat:
 
     def due(self, now: float) -> None:
         """Say which numbers were the last of patterns that are silent by now."""
-        if silent := self.silence.due(now):
+        self._say_last(self.silence.due(now))
+
+    def end(self) -> None:
+        """This broker is about to leave: nobody else could say it later."""
+        self._say_last(self.silence.end())
+
+    def _say_last(self, silent: list[int]) -> None:
+        if silent:
             self._say(Silent(self.talk.source, self.numbering.current(silent), 0, *self.numbering.way))
 
     def hear(self, peer: str, message: Silent, custody: Custody, ready: bool) -> None:

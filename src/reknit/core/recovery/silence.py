@@ -57,6 +57,13 @@ class Silence:
             self._say_later(signature, count + 1, now)
         return found + [signature for signature, _ in again]
 
+    def end(self) -> list[int]:
+        """The source ends: all patterns of which the last number was still to be said, now or once more."""
+        left = [*self._spoke, *self._said]
+        self._spoke.clear()
+        self._said.clear()
+        return left
+
     def deadline(self) -> float | None:
         first = next(iter(self._spoke.values()), None)
         times = [at for at, _ in self._said.values()]

@@ -80,7 +80,6 @@ class GlobalTable(Routing):
             before = self._known.get(origin, {})
             added = [each for each in patterns_now if each not in before]
             removed = [each for each in before if each not in patterns_now]
-            self._turn_towards(origin, neighbour)
             self._learn(neighbour, Known(origin, added, removed))
 
     # --- neighbours that stand for each other: only directions change
@@ -132,8 +131,11 @@ class GlobalTable(Routing):
     def _learn(self, neighbour: str, news: Known) -> None:
         origin = news.origin
         known = self._known.setdefault(origin, {})
+        former = self._towards.get(origin, neighbour)
         self._turn_towards(origin, neighbour)
         self._towards[origin] = neighbour
+        if former != neighbour and former in self._told:  # it has told us of the origin, and was not told
+            self._say(former, Known(origin, [each for each in known if each not in news.removed], []))
         added = [each for each in dict.fromkeys(news.added) if each not in known]
         removed = [each for each in dict.fromkeys(news.removed) if each in known]
         room = base.NEIGHBOUR_PATTERNS_MAX - sum(map(len, self._known.values())) if added else 0
@@ -161,11 +163,15 @@ class GlobalTable(Routing):
             self._add(neighbour, pattern)
 
     def _spread(self, news: Known, apart_from: str) -> None:
+        for neighbour in self._told:
+            if neighbour != apart_from:
+                self._say(neighbour, news)
+
+    def _say(self, neighbour: str, news: Known) -> None:
         parts = [Known(news.origin, some, []) for some in chunks(news.added)]
         parts += [Known(news.origin, [], some) for some in chunks(news.removed)]
-        for neighbour in self._told:
-            if neighbour in self._paused and neighbour != apart_from:
-                self._paused[neighbour].extend(parts)
-            elif neighbour != apart_from:
-                for part in parts:
-                    self.send(neighbour, part)
+        if neighbour in self._paused:
+            self._paused[neighbour].extend(parts)
+        else:
+            for part in parts:
+                self.send(neighbour, part)

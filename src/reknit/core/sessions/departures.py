@@ -118,6 +118,7 @@ class Departures:
         self.drain: _Drain | None = None
         self.leaving: Callable[[str], None] = lambda _: None  # is told whose session is about to be given away
         self.is_early: Callable[[str], bool] = lambda _: False  # asked whether it should stay a little longer
+        self.last_words: Callable[[], None] = lambda: None  # says what has to be settled before this broker leaves
         self.failed = ""  # why the last drain came to nothing
         self.again = False  # a former life was drained
         self._moves: dict[str, _Move] = {}  # by client
@@ -155,11 +156,11 @@ class Departures:
         me, neighbours = self.turn.node, sorted(self.overlay.neighbours())
         if self.overlay.closed:
             return self.overlay.closed
+        if awaits := self.overlay.links.former.awaits(self.turn.now, self.overlay.options.join_s_max):
+            return f"{me} {awaits}"
         if not neighbours:
             return f"{me} has no neighbour that could take its clients: the last broker cannot be drained"
-        if len(neighbours) > 1:
-            return f"{me} is no leaf: it is linked with {', '.join(neighbours)}"
-        return ""
+        return f"{me} is no leaf: it is linked with {', '.join(neighbours)}" if len(neighbours) > 1 else ""
 
     def _give_up(self, why: str) -> None:
         """The broker stays; what has moved has moved."""
@@ -409,6 +410,7 @@ class Departures:
         self._refer(drain, link.greeted)
         self._send_parts(drain)
         if not self.clients:
+            self.last_words()
             if link.idle and self.shares.done:
                 drain.phase = _Phase.LEAVING
                 self.turn.tell(Kind.CHANGE, peer=drain.peer, detail=DRAINED)

@@ -31,7 +31,7 @@ SIZES: Final[dict[str, tuple[int, int, int]]] = {
     "structured": (7, 28, 79),
 }
 QUICK_SIZES: Final = (4, 8, 18)
-FORWARDERS: Final = 0.07 * 118 / 2
+FORWARDERS: Final = (0.0, 0.07 * 118 / 2, 0.07 * 118 / 2)
 """Expected in each of the two lower communities: together as many as 7 % of all processes of the paper are."""
 ENOUGH_C: Final = 5.0
 LETTERS: Final = {"d": 1, "a": 0}

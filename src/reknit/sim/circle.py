@@ -53,6 +53,10 @@ REPORT_S = 1.0
 """How often a broker tells the manager what it wants and publishes."""
 
 
+DELAY_WEIGHT = 30.0
+"""So much that a change pays for the few events of a schedule."""
+
+
 class CirclePlan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -132,7 +136,7 @@ class _Circle:
         self.plan = plan
         self.rng = random.Random(f"{plan.seed}/run")
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content, exact=True)
-        ring = RingOptions(free_s=plan.free_s, report_s=REPORT_S)
+        ring = RingOptions(free_s=plan.free_s, report_s=REPORT_S, delay_weight=DELAY_WEIGHT)
         options = BrokerOptions(routing="rendezvous", observe=True, ring=ring)
         self.cluster = Cluster([], options, plan.network, str(plan.seed))
         self.cluster.steps_max = STEPS_MAX

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from reknit.core.io import AddLink, Input, RemoveLink, Reply, SwapLink
+from reknit.core.io import AddLink, Input, RemoveLink, Reply, Reshape, SwapLink
 from reknit.live.operations import Operations
+from tests.planning.surveys import crossed, settled
 
 
 def test_each_hears_the_reply_to_his_own_request_whatever_their_order() -> None:
@@ -60,5 +61,25 @@ def test_of_two_replies_the_first_counts() -> None:
 
         operations = Operations(feed)
         assert (await operations.remove_link("b2")).error == "first"
+
+    asyncio.run(play())
+
+
+def test_what_planning_finds_for_a_ring_is_ordered_and_nothing_else() -> None:
+    async def play() -> None:
+        ordered: asyncio.Queue[Input] = asyncio.Queue()
+        operations = Operations(ordered.put_nowait, reply_s_max=5.0)
+        operations.perform(settled())
+        assert operations._improving is not None
+        await operations._improving
+        assert ordered.empty()
+        operations.perform(crossed())
+        operations.perform(crossed())  # one at a time
+        order = await asyncio.wait_for(ordered.get(), 10.0)
+        assert ordered.empty()
+        assert isinstance(order, Reshape)
+        assert order.base == crossed().base
+        operations.perform(Reply(order.request))
+        await operations._improving
 
     asyncio.run(play())

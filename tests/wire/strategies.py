@@ -8,7 +8,7 @@ from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
 from reknit.model.pattern import Pattern
 from reknit.wire import messages as wire
 from reknit.wire.marks import write_marks
-from reknit.wire.planes import Dismiss, Places, Seats, Stage, Staged, Step
+from reknit.wire.planes import Dismiss, Places, Report, Seats, Stage, Staged, Step
 from reknit.wire.ring import Poll
 
 __all__ = ["DIRECTS", "EXAMPLES", "directs", "frames", "messages"]
@@ -206,6 +206,7 @@ MESSAGES: list[wire.Message] = [
     Dismiss(2, "because"),
     Places(2, [((7, "b1", "host:1"), 8)]),
     Seats(2, [("a", 1, -1, 7)], True),
+    Report(2, (7, "b1", "b1"), ["a", "b"], [("a", 3)], 1),
 ]
 DIRECTS: list[wire.Direct] = [
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),

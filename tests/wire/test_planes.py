@@ -5,11 +5,13 @@ import pytest
 
 from reknit.wire.planes import (
     PLACES_MAX,
+    REPORT_TOPICS_MAX,
     SEATS_MAX,
     Dismiss,
     Place,
     Places,
     PlanesMessage,
+    Report,
     Seats,
     Stage,
     Staged,
@@ -26,6 +28,7 @@ WORDS: list[PlanesMessage] = [
     Dismiss(2, "because"),
     Places(2, [PLACE]),
     Seats(2, [("a/b", 1, -1, 2), ("a/b", 1, 2, -1)], True),
+    Report(2, (1, "b1", "b1"), ["a/b"], [("a/b", 7)]),
 ]
 _decoder: msgspec.msgpack.Decoder[PlanesMessage] = msgspec.msgpack.Decoder(PlanesMessage)
 
@@ -48,6 +51,10 @@ def test_words_come_out_of_their_bytes_as_they_went_in(word: PlanesMessage) -> N
         (Staged(2, Step.INIT, "x" * 5000), "a reason of 5000 characters"),
         (Dismiss(2, "x" * 5000), "a reason of 5000 characters"),
         (Seats(2, [("#", 1, 1, 1)], True), "wildcard"),
+        (Report(2, (1, "b1", "b1"), ["#"], []), "wildcard"),
+        (Report(2, (1, "b1", "b1"), [], [("a", -1)]), "counts from 0 on, not -1"),
+        (Report(2, (1, "b1", "b1"), ["a"] * (2 * REPORT_TOPICS_MAX + 1), []), "a report of 8193 topics"),
+        (Report(2, (-1, "b1", "b1"), [], []), "a ring id of -1"),
         (Seats(2, [("a", -1, 1, 1)], True), "a ring id of -1"),
         (Seats(2, [("a", 1, -2, 1)], True), "a ring id of -2"),
         (Seats(2, [("a", 1, 1, 1)] * (SEATS_MAX + 1), True), "1025 entries at once"),

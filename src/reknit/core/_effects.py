@@ -49,6 +49,7 @@ __all__ = [
     "Retain",
     "Send",
     "SendDirect",
+    "Survey",
     "Thaw",
 ]
 
@@ -291,11 +292,27 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """This broker has left the network for good, and has no clients. Nothing is lost if it ends now."""
 
 
+class Survey(msgspec.Struct, frozen=True, gc=False):
+    """The manager of a ring has seen for a while who wants and publishes what: is there a better way to place all?
+
+    Whoever finds one gives a ``Reshape`` for the same ``base``.
+    """
+
+    base: int
+    spots: tuple[tuple[int, str, str], ...]
+    wants: tuple[tuple[str, ...], ...]
+    """In the order of ``spots``."""
+    events: tuple[tuple[str, float], ...]
+    """By topic: how many are expected until the next look."""
+    delay_weight: float
+
+
 Kept: TypeAlias = (
     Keep | Drop | KeepLine | DropLine | KeepChange | KeepAside | DropAside | KeepMove | DropMove | KeepHad | DropHad
 )
 Effect: TypeAlias = (
     Remember
+    | Survey
     | Send
     | SendDirect
     | Close

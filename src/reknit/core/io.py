@@ -45,6 +45,7 @@ from reknit.core._effects import (
     Retain,
     Send,
     SendDirect,
+    Survey,
     Thaw,
 )
 from reknit.model.event import Event
@@ -114,6 +115,7 @@ __all__ = [
     "StopDrain",
     "Subscribe",
     "Substitute",
+    "Survey",
     "SwapLink",
     "Thaw",
     "Unsubscribe",

@@ -9,7 +9,7 @@ Owns: what a broker on a ring does otherwise. Must not know: the shell, or how a
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reknit.core.broker import Broker, BrokerOptions
@@ -33,6 +33,7 @@ from reknit.core.io import (
 from reknit.core.links.custody import Arrival
 from reknit.core.links.links import LinkEvent
 from reknit.core.ring.manager import Manager
+from reknit.core.ring.monitor import Monitor
 from reknit.core.ring.order import Load
 from reknit.core.ring.peers import Met
 from reknit.core.ring.reshaping import Reshaping
@@ -42,7 +43,7 @@ from reknit.core.routing.rendezvous import Rendezvous
 from reknit.core.turn import earliest
 from reknit.trace.records import DRAINED, Kind
 from reknit.wire.messages import Digests, Lines, Message
-from reknit.wire.planes import PlanesMessage, Staged
+from reknit.wire.planes import PlanesMessage, Report, Staged
 
 __all__ = ["RingBroker"]
 
@@ -73,14 +74,15 @@ class RingBroker(Broker):
         assert isinstance(self.routing, Rendezvous)
         assert isinstance(self.transit, RingTransit)
         self.routing.want, self.routing.want_no_more = self.ring.want, self.ring.want_no_more
-        self.transit.carry = self.ring.publish
+        self.transit.carry = self._carry
         self.book.neighbours = lambda: list(self.links.of)
         self.gate.waive()
         self._deadlines.append(self.ring.deadline)
         self.reshaping = Reshaping(self.turn, self.ring, options.ring)
         self.manager = Manager(self.turn, self.ring, self.reshaping, options.ring)
+        self.monitor = Monitor(self.turn, self.ring, options.ring, lambda: bool(self._changing))
         self.ring.lost = self.manager.lost
-        self._deadlines += [self.reshaping.deadline, self.manager.deadline]
+        self._deadlines += [self.reshaping.deadline, self.manager.deadline, self.monitor.deadline]
         self._leaving: int | None = None  # the operator's request to leave
         self._left_at: float | None = None
         self._remembered_at = -1.0
@@ -89,6 +91,10 @@ class RingBroker(Broker):
     def _deliver(self, load: Load) -> None:
         assert isinstance(self.transit, RingTransit)
         self.transit.deliver(load)
+
+    def _carry(self, loads: Sequence[Load]) -> None:
+        self.monitor.count(loads)
+        self.ring.publish(loads)
 
     def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
         refused: dict[type, Callable[[Any], None]] = dict.fromkeys(_OF_TREES, self._refuse)
@@ -184,6 +190,8 @@ class RingBroker(Broker):
             self._on_lines(peer, message)
         elif isinstance(message, Staged):
             self.manager.receive(peer, message)
+        elif isinstance(message, Report):
+            self.monitor.receive(message)
         elif isinstance(message, PlanesMessage):
             self.reshaping.receive(peer, message)
 
@@ -201,6 +209,7 @@ class RingBroker(Broker):
         self._on_ring_events(self.ring.due())
         self.reshaping.due()
         self.manager.due()
+        self.monitor.due()
         self.links.due()
         self.book.due()
         self.shares.due()
@@ -211,9 +220,11 @@ class RingBroker(Broker):
 
     def unrest(self) -> str:
         """What is under way here, for people to read; empty if nothing is."""
-        if not self.reshaping.at_rest or not self.manager.at_rest:
-            return "places are being changed"
-        return self.ring.unrest()
+        return self._changing or self.ring.unrest()
+
+    @property
+    def _changing(self) -> str:
+        return "" if self.reshaping.at_rest and self.manager.at_rest else "places are being changed"
 
     def table(self) -> dict[str, Any]:
         return {**super().table(), "ready": self.ring.joined, "ring": self.ring.shown()}

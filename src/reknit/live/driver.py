@@ -40,6 +40,7 @@ from reknit.core.io import (
     Retain,
     Send,
     SendDirect,
+    Survey,
 )
 from reknit.live import look
 from reknit.live.config import Bounds
@@ -321,8 +322,8 @@ class Driver:
                 self._closing[conn] = reason
             case Dial(peer, address):
                 self.later(self._dialling(peer, address))
-            case Reply():
-                self.operations.replied(effect)
+            case Reply() | Survey():
+                self.operations.perform(effect)
             case DeliverShared():
                 self.door.share(effect, now)
             case Retain(event):
@@ -394,10 +395,9 @@ class Driver:
             self.trace.append(seen)
 
     def _remember(self, effect: Remember) -> None:
-        if self._memory is None:
-            return
         try:
-            self._memory(effect)
+            if self._memory is not None:
+                self._memory(effect)
         except OSError as error:
             self.counters.memory_failures += 1
             self.journal.say(f"the neighbours could not be written down: {error}")

@@ -1,16 +1,18 @@
 """Commands of operators to the core, and the replies for which they wait.
 
-Owns: the numbers of requests, and who waits for which reply, for how long. Must not know: how a command is carried out,
-or by which door an operator came.
+Owns: the numbers of requests, and who waits for which reply, for how long; and the one operator that is a program: what
+planning finds for a ring is ordered like anything else. Must not know: how a command is carried out, or by which door
+an operator came.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable
 
-from reknit.core.io import AddLink, Input, RemoveLink, Reply, SwapLink
+from reknit.core.io import AddLink, Input, RemoveLink, Reply, Reshape, Survey, SwapLink
 
 __all__ = ["REPLY_S_MAX", "Operations"]
 
@@ -25,6 +27,7 @@ class Operations:
         self._reply_s_max = reply_s_max
         self._requests = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._improving: asyncio.Task[None] | None = None
 
     async def add_link(self, peer: str, address: str) -> Reply:
         """Join two trees; the reply says why it was refused, if it was."""
@@ -47,6 +50,20 @@ class Operations:
             return await asyncio.wait_for(reply, self._reply_s_max)
         finally:
             del self._waiting[request]
+
+    def perform(self, effect: Reply | Survey) -> None:
+        if isinstance(effect, Reply):
+            self.replied(effect)
+        elif self._improving is None or self._improving.done():
+            self._improving = asyncio.get_running_loop().create_task(self.improve(effect))
+
+    async def improve(self, survey: Survey) -> None:
+        """Look beside the loop for a better way to place brokers on a ring, and order what is found. One at a time."""
+        from reknit.planning.survey import better_places
+
+        if places := await asyncio.to_thread(better_places, survey):
+            with contextlib.suppress(TimeoutError):  # the core says in its trace how it went
+                await self.operate(lambda request: Reshape(survey.base, places, request))
 
     def replied(self, effect: Reply) -> None:
         """The core has answered; one that nobody waits for any longer is passed over."""

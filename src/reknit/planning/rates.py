@@ -1,21 +1,15 @@
-"""Rates of publication, as DYNATOPS predicts them (its Eq. 8).
+"""Rates of publication over many periods, as DYNATOPS predicts them (its Eq. 8, ``reknit.model.rates``).
 
-Owns: the exponential filter. Must not know: where the observations come from.
+Owns: a row of estimates. Must not know: where the observations come from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reknit.model.rates import ALPHA, expected_next
+
 __all__ = ["ALPHA", "estimates", "expected_next"]
-
-ALPHA = 0.3
-"""The weight of the latest observation in the paper."""
-
-
-def expected_next(known: float, seen: float, alpha: float) -> float:
-    """What is expected of the next period, after one more."""
-    return (1 - alpha) * known + alpha * seen
 
 
 def estimates(observed: Iterable[float], alpha: float = ALPHA) -> list[float]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reknit.core.options import BrokerOptions
+from reknit.core.ring.options import RingOptions
 from reknit.core.ring_broker import RingBroker
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
@@ -48,6 +49,14 @@ STRIKE_S_MAX = 3.0
 """Within so long of the beginning of a planned change somebody dies, who is back within as long."""
 
 
+REPORT_S = 1.0
+"""How often a broker tells the manager what it wants and publishes."""
+
+
+DELAY_WEIGHT = 30.0
+"""So much that a change pays for the few events of a schedule."""
+
+
 class CirclePlan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -71,6 +80,8 @@ class CirclePlan(msgspec.Struct, frozen=True):
     """Planned changes of places in each round."""
     strike: float
     """How often a broker, or the manager itself, dies in the middle of one."""
+    free_s: float
+    """How often whoever manages the ring looks for better places by itself; 0: never."""
 
 
 def draw_circle(seed: int) -> CirclePlan:
@@ -91,6 +102,7 @@ def draw_circle(seed: int) -> CirclePlan:
         deaths=rng.choice((0, 0, 0, 1)),
         changes=rng.choice((0, 1, 2)),
         strike=rng.choice((0.0, 0.7)),
+        free_s=rng.choice((0.0, 0.0, 3.0)),
     )
 
 
@@ -124,7 +136,8 @@ class _Circle:
         self.plan = plan
         self.rng = random.Random(f"{plan.seed}/run")
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content, exact=True)
-        options = BrokerOptions(routing="rendezvous", observe=True)
+        ring = RingOptions(free_s=plan.free_s, report_s=REPORT_S, delay_weight=DELAY_WEIGHT)
+        options = BrokerOptions(routing="rendezvous", observe=True, ring=ring)
         self.cluster = Cluster([], options, plan.network, str(plan.seed))
         self.cluster.steps_max = STEPS_MAX
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client

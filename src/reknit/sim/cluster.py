@@ -47,6 +47,7 @@ from reknit.core.io import (
     SendDirect,
     Subscribe,
     Substitute,
+    Survey,
     SwapLink,
     Thaw,
     Unsubscribe,
@@ -55,6 +56,7 @@ from reknit.core.ring_broker import RingBroker
 from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.planning.survey import better_places
 from reknit.sim.clients import Clients
 from reknit.sim.kernel import Kernel
 from reknit.sim.network import Network, NetworkOptions
@@ -260,6 +262,9 @@ class Cluster:
                 node.links, node.neighbours, node.notes, node.leaves = links, wanted, notes, leaves
             case Retain(event=event):
                 self.nodes[name].retained[event.topic] = event
+            case Survey():
+                if places := better_places(effect):
+                    self.kernel.after(0.0, self.reshape, name, effect.base, places)
             case _ if isinstance(effect, Kept):
                 if (shelf := self.nodes[name].shelf) is not None:
                     shelf.perform(effect)

@@ -15,11 +15,13 @@ from reknit.wire.ring import Spot, check_id, check_spots, check_version
 
 __all__ = [
     "PLACES_MAX",
+    "REPORT_TOPICS_MAX",
     "SEATS_MAX",
     "Dismiss",
     "Place",
     "Places",
     "PlanesMessage",
+    "Report",
     "Seat",
     "Seats",
     "Stage",
@@ -33,6 +35,9 @@ PLACES_MAX = 10_000
 
 SEATS_MAX = 1024
 """Entries of a table in one message."""
+
+REPORT_TOPICS_MAX = 4096
+"""Topics of which one broker tells the manager."""
 
 REASON_CHARS_MAX = 4096
 
@@ -94,7 +99,17 @@ class Seats(msgspec.Struct, array_like=True, tag=94, frozen=True, gc=False):
     last: bool
 
 
-PlanesMessage: TypeAlias = Stage | Staged | Dismiss | Places | Seats
+class Report(msgspec.Struct, array_like=True, tag=95, frozen=True, gc=False):
+    """On the way to who manages the ring: what clients of a broker want, and have published since its last one."""
+
+    version: int
+    of: Spot
+    wants: list[str]
+    published: list[tuple[str, int]]
+    hops: int = 0
+
+
+PlanesMessage: TypeAlias = Stage | Staged | Dismiss | Places | Seats | Report
 
 
 def check_planes(message: PlanesMessage) -> None:
@@ -112,6 +127,20 @@ def check_planes(message: PlanesMessage) -> None:
                 raise ValueError(f"a reason of {len(reason)} characters, over the {REASON_CHARS_MAX} that are allowed")
         case Seats(seats=seats):
             _check_seats(seats)
+        case Report():
+            _check_report(message)
+
+
+def _check_report(report: Report) -> None:
+    check_spots([report.of])
+    topics = [*report.wants, *(topic for topic, _ in report.published)]
+    if len(topics) > 2 * REPORT_TOPICS_MAX:
+        raise ValueError(f"a report of {len(topics)} topics, over the {2 * REPORT_TOPICS_MAX} that are allowed")
+    for topic in topics:
+        check_topic(topic)
+    for number in (report.hops, *(count for _, count in report.published)):
+        if not 0 <= number < 1 << 63:
+            raise ValueError(f"a report counts from 0 on, not {number}")
 
 
 def _check_places(places: list[Place]) -> None:

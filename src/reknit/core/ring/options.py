@@ -59,6 +59,15 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grace_s: float = 10.0
     """The old version of the control plane is kept for so long after a planned change: longer than any event's way."""
 
+    free_s: float = 0.0
+    """A better way to place the brokers is looked for so often, by the one that manages the ring; 0: never."""
+
+    report_s: float = 5.0
+    """How often a broker tells the manager what its clients want and publish, where a better way is looked for."""
+
+    delay_weight: float = 1.0
+    """What a hop of delay counts beside a message that is relayed in vain, when a better way is looked for."""
+
     lines_max: int = 65_536
     """Sources and topics of which the last number is remembered."""
 
@@ -70,7 +79,9 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.fingers_per_round < 1 or self.hops_max < 1:
             raise ValueError("fingers_per_round and hops_max: at least 1")
         times = [each for each in self.__struct_fields__ if each.endswith(("_s", "_s_max"))]
-        if wrong := [name for name in times if getattr(self, name) <= 0]:
+        if wrong := [name for name in times if getattr(self, name) <= 0 and name != "free_s"]:
             raise ValueError(f"{', '.join(wrong)}: more than 0")
+        if self.free_s < 0 or self.delay_weight < 0:
+            raise ValueError("free_s and delay_weight: not less than 0")
         if self.lines_max < 1:
             raise ValueError("lines_max: at least 1")

@@ -28,7 +28,7 @@ from reknit.core.ring.options import RingOptions
 from reknit.core.ring.station import Station
 from reknit.core.turn import Turn, earliest
 from reknit.trace.records import Kind
-from reknit.wire.planes import SEATS_MAX, Dismiss, Place, Places, Seat, Seats, Stage, Staged, Step
+from reknit.wire.planes import SEATS_MAX, Dismiss, Place, Places, PlanesMessage, Seat, Seats, Stage, Staged, Step
 
 __all__ = ["Reshaping", "fault_of"]
 
@@ -77,7 +77,7 @@ class Reshaping:
 
     # --- words
 
-    def receive(self, peer: str, message: Stage | Staged | Dismiss | Places | Seats) -> None:
+    def receive(self, peer: str, message: PlanesMessage) -> None:
         match message:
             case Stage(step=Step.INIT):
                 self._begin(peer, message)

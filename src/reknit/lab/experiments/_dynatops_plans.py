@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ def timed(point: Point, seed: int) -> Row:
     rng = np.random.default_rng([seed, brokers, topics])
     problem = hashed_problem(cast(Pattern, point["pattern"]), brokers, topics, rng)
     before = np.arange(brokers, dtype=np.int32)
+    _load_kernel()
     begun = time.process_time()
     account = make_account(problem, before)
     cost = account.cost
@@ -65,6 +67,13 @@ def timed(point: Point, seed: int) -> Row:
         "delay_saved": _saved(was[1], now[1]),
         "seconds": taken,
     }
+
+
+@cache
+def _load_kernel() -> None:
+    """What is compiled, or read from the disk, is there from now on, and is no part of any plan's time."""
+    tiny = hashed_problem("uniform", 4, 10, np.random.default_rng(0))
+    dynatops_greedy(make_account(tiny, np.arange(4, dtype=np.int32)))
 
 
 def _saved(before: float, after: float) -> float:

@@ -248,31 +248,32 @@ def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_doubt_goal", doubt)
 
 
-@near(250754)
+@near(251222)
 @among("crashes")
 @plant
-def know_only_one_of_the_ways_round(patch: Patch) -> None:
-    original = SwapState.leads_round
+def overlook_that_a_leave_stands_behind_what_is_held(patch: Patch) -> None:
+    original = SwapReturns._is_behind
 
-    def leads(self: SwapState, peer: str, back: str) -> bool:
-        swap = self.current.note if self.current is not None else None
-        return original(self, peer, back) and (peer in self.closing or (swap is not None and peer == swap.middle))
+    def behind(self: SwapReturns, hold: Any) -> bool:
+        with pytest.MonkeyPatch.context() as blind:
+            blind.setattr(self, "_has_left", lambda old: True)
+            return original(self, hold)
 
-    patch.setattr(SwapState, "leads_round", leads)
+    patch.setattr(SwapReturns, "_is_behind", behind)
 
 
-@near(211704)
+@near(252873)
 @among("crashes")
 @plant
-def forget_in_a_swap_where_the_last_one_led(patch: Patch) -> None:
-    original = SwapState.leads_round
+def wait_for_ones_own_events_that_have_come_round(patch: Patch) -> None:
+    original = Transit._entrust
 
-    def leads(self: SwapState, peer: str, back: str) -> bool:
-        if self.current is not None and self.current.note.part is Part.MOVER and peer != self.current.note.middle:
-            return False
-        return original(self, peer, back)
+    def entrust(self: Transit, event: Any, sender: str, custody: Any) -> None:
+        with pytest.MonkeyPatch.context() as blind:
+            blind.setattr(self, "source", "")
+            original(self, event, sender, custody)
 
-    patch.setattr(SwapState, "leads_round", leads)
+    patch.setattr(Transit, "_entrust", entrust)
 
 
 @near(25)

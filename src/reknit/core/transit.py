@@ -205,8 +205,11 @@ class Transit:
         """A copy comes from somebody who has lost its memory, and would forget the event for good if we said *settled*.
 
         Where the first one is still on its way further on, that is not true yet: were we to die now, nobody had it. But
-        not where the copy is the first one, come round: then each of them would wait for the other.
+        not where the copy is the first one, come round: then each of them would wait for the other. Of what was
+        published here no other copy can come.
         """
+        if event.source == self.source:
+            return
         self.overlay.swaps.flush()  # it may have come in this very turn
         for name, link in self.overlay.links.of.items():
             if name != sender and not self.overlay.swaps.leads_round(name, sender):

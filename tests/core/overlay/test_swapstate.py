@@ -28,6 +28,20 @@ def test_nobody_is_locked_before_or_after_a_swap() -> None:
     assert cluster.nodes["c"].notes == ""
 
 
+def test_what_the_mover_sends_either_way_may_come_back_by_the_other() -> None:
+    """Also while the next swap is under way, and the link that the last one has replaced is not empty."""
+    cluster = Triple(latency_s_max=0.002)
+    state = _state(cluster, "a")
+    assert not state.leads_round("b", "c")
+    state.closing["x"] = Closing(("a", 1), "y", "x", Part.MOVER)
+    state.closing["m"] = Closing(("z", 2), "z", "m", Part.MIDDLE)
+    cluster.swap("a", "b", "c")
+    while state.current is None:
+        cluster.kernel.run(until=cluster.kernel.now + 0.0002)
+    ways = [("b", "c"), ("c", "b"), ("x", "y"), ("y", "x"), ("m", "z"), ("b", "y")]
+    assert [state.leads_round(*way) for way in ways] == [True, True, True, True, False, False]
+
+
 def test_while_it_lasts_each_of_the_three_has_a_note_of_it() -> None:
     cluster = Triple(latency_s_max=0.002)
     cluster.swap("a", "b", "c")

@@ -212,14 +212,16 @@ class SwapReturns(SwapStalls):
     def _is_behind(self, hold: _Hold) -> bool:
         """Stood the mark behind events that are held back themselves, for another swap? Then these go on first.
 
-        Unless they wait for the events that are held here: the two swaps were in opposite directions, and one of both
-        has to go first.
+        Unless they wait for the events that are held here, or for the leave behind these: the two swaps were in
+        opposite directions, and one of both has to go first.
         """
         if hold.via == hold.peer or hold.via not in self._held_back:
             return False
         ways, known = [hold.via], {hold.via}
         for way in ways:
-            further = {each.via for each in self._holds_on(way)} - known
+            holds = self._holds_on(way)
+            further = {each.via for each in holds} | {each.old for each in holds if not self._has_left(each.old)}
+            further -= known
             ways += sorted(further)
             known |= further
         return hold.peer not in known

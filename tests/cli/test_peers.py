@@ -15,8 +15,11 @@ def test_a_trial(reknit: Callable[..., Any]) -> None:
     said = reknit("peers", "--count", "6", "--topic", "a", "--topic", "a/b", "--events", "3", "-g", "99", "--json")
     assert said.code == 0
     assert (said.json["peers"], said.json["published"], said.json["parasites"]) == (6, 3, 0)
-    assert said.json["delivered"] == 18
-    assert [each["topic"] for each in said.json["communities"]] == ["a", "a/b"]
+    heard = {each["topic"]: each["delivered"] for each in said.json["communities"]}
+    assert list(heard) == ["a", "a/b"]
+    assert heard["a/b"] == 9
+    assert heard["a"] in (0, 3, 6, 9)  # an event that rises reaches all; whether it does is left to chance, by a / z
+    assert said.json["delivered"] == sum(heard.values())
 
 
 @pytest.mark.parametrize(

@@ -410,7 +410,7 @@ def never_acknowledge_what_is_settled(patch: Patch) -> None:
 # --- the overlay
 
 
-@near(76)  # where nobody else sees it
+@near(220)  # where nobody else sees it
 @only("tree")
 @plant
 def join_without_a_search(patch: Patch) -> None:

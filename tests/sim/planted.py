@@ -808,14 +808,6 @@ def ask_nobody_for_a_link_after_a_swap_was_ended_without_us(patch: Patch) -> Non
 
 
 @only("tables")
-@near(95836)
-@among("crashes")
-@plant
-def seat_no_goal_that_comes_to_a_life_without_it(patch: Patch) -> None:
-    patch.setattr(SwapState, "adopted", lambda self, peer: None)
-
-
-@only("tables")
 @near(205471)
 @among("crashes")
 @plant
@@ -829,23 +821,6 @@ def tell_all_in_the_midst_of_a_swap_and_believe_in_it_still(patch: Patch) -> Non
 @plant
 def wait_for_ever_to_say_that_a_life_before_has_left(patch: Patch) -> None:
     patch.setattr(Leaves, "unheard", lambda self: [])
-
-
-@only("tables")
-@near(71618)
-@among("crashes")
-@plant
-def go_by_what_the_mover_wanted_when_the_swap_began(patch: Patch) -> None:
-    original = SwapLinks._on_open
-    patch.setattr(SwapLinks, "_on_open", lambda self, swap, peer, told: original(self, swap, peer, False))
-
-
-@only("whole")
-@near(90093)
-@among("crashes")
-@plant
-def forget_the_goal_of_a_swap_that_was_undone(patch: Patch) -> None:
-    patch.setattr(SwapDeaths, "in_doubt", lambda self: {})
 
 
 # --- what is lost for good

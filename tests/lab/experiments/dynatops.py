@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reknit.lab.experiment import Experiment, Point, Row, Scale
-from reknit.lab.registry import all_experiments
+from reknit.lab.experiment import Point, Row, Scale
+from tests.lab.experiments.quick import experiment, quick_rows
 
-__all__ = ["check_claims", "check_measured", "experiment", "made_rows", "ours"]
+__all__ = ["check_claims", "check_measured", "check_plans", "experiment", "made_rows", "ours"]
 
 COLUMNS = ("changes", "management", "handovers", "overhead", "delay", "reconfiguration", "load_spread")
 Made = Callable[[Point], float]
-
-
-def experiment(id_: str) -> Experiment:
-    return all_experiments()[id_]
 
 
 def ours(point: Point) -> bool:
@@ -47,3 +43,17 @@ def check_measured(id_: str, system: str = "DYNATOPS", **small: int) -> None:
     row = found.measure(shrunk, 3)
     assert row == found.measure(shrunk, 3)
     assert set(COLUMNS) <= row.keys()
+
+
+def check_plans(id_: str) -> None:
+    """A figure of what plans save: measured, then not as claimed where one saves nothing, or where all is alike."""
+    found, rows = experiment(id_), quick_rows(id_)
+    saved = {name: [float(row["cost_saved"]) for row in rows if row["search"] == name] for name in ("better", "greedy")}
+    assert sum(saved["better"]) > sum(saved["greedy"])
+    assert found.published.keys() <= found.reduce(rows).measured.keys()
+    assert len(found.plot(rows).axes) == 2
+    skewed = [{**row, "cost_saved": 20.0 if row["pattern"] == "multimodal" else 10.0} for row in rows]
+    greedy = next(row for row in rows if row["search"] == "greedy")
+    assert found.reduce(skewed).verdict == "as claimed"
+    assert found.reduce([*skewed, {**greedy, "cost_saved": 0.0}]).verdict == "not as claimed"
+    assert found.reduce([{**row, "cost_saved": 10.0} for row in rows]).verdict == "not as claimed"

@@ -70,3 +70,21 @@ def test_frames_of_an_older_journal_are_none_of_this_one(journal: Path) -> None:
         old[at + 8 : at + 16] = b"oldsalts"
     journal.write_bytes(data[: 32 + 2 * 4120] + old)
     assert read_journal(journal) == Journal(frames=2)
+
+
+def test_a_journal_begun_anew_of_which_only_the_head_was_written_holds_nothing(tmp_path: Path) -> None:
+    """A process killed between the new head and its first frame: all that follows is of the journal before, and was
+    carried over into the file before the new one was begun."""
+    base = sqlite3.connect(tmp_path / "s", isolation_level=None)
+    base.execute("PRAGMA journal_mode = WAL")
+    base.execute("CREATE TABLE x (y BLOB)")
+    for _ in range(9):
+        base.execute("INSERT INTO x VALUES (?)", (b"z" * 2500,))
+    before = (tmp_path / "s-wal").read_bytes()
+    base.execute("PRAGMA wal_checkpoint(FULL)")
+    base.execute("INSERT INTO x VALUES (?)", (b"z" * 2500,))
+    after = (tmp_path / "s-wal").read_bytes()
+    base.close()
+    assert after[16:24] != before[16:24], "it was not begun anew"
+    (copy := tmp_path / "copy").write_bytes(after[:32] + before[32:])
+    assert read_journal(copy) == Journal()

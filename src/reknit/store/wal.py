@@ -54,7 +54,7 @@ def read_journal(path: Path) -> Journal:
         order = _MAGIC.get(magic, "<")
         page_bytes = page_bytes if 512 <= page_bytes <= _PAGE_BYTES_MAX else 4096
         sums = _sums(head[:24], order, (0, 0))
-        sound = magic in _MAGIC and sums == struct.unpack(">2I", head[24:])
+        headed = sound = magic in _MAGIC and sums == struct.unpack(">2I", head[24:])
         frames, commits, torn = 0, 0, 0
         salts = head[16:24]
         while frame := file.read(_FRAME_HEAD_BYTES + page_bytes):
@@ -62,7 +62,7 @@ def read_journal(path: Path) -> Journal:
                 sums = _sums(frame[:8] + frame[_FRAME_HEAD_BYTES:], order, sums) if len(frame) % 8 == 0 else (0, 0)
                 whole = len(frame) == _FRAME_HEAD_BYTES + page_bytes
                 sound = whole and frame[8:16] == salts and sums == struct.unpack(">2I", frame[16:24])
-            elif not frames and not torn and not commits:
+            elif not headed and not torn:
                 salts = frame[8:16]  # the head cannot be trusted: its frames must at least agree with each other
             if sound:
                 frames += 1

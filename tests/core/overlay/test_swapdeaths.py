@@ -422,3 +422,18 @@ def test_a_mover_whose_goal_has_dropped_it_and_left_calls_the_middle() -> None:
     play.at(61.0 + play.options.overlay.close_s_max)  # the replaced link is never empty: nobody settles the last word
     assert play.end() == [("a", "b")]
     assert play.nodes["c"].gone
+
+
+def test_a_mover_whose_middle_has_left_the_goal_hears_from_that_that_nothing_more_comes() -> None:
+    """The mover dies when it has moved; the middle is cut off from the goal, and restarted, and cannot say its word."""
+    play = Play()
+    play.until("swap: end at the middle")
+    play.at(0.01, crash="a")
+    play.until("swap: close(ab) at the goal")
+    play.remove_link("b", "c")
+    play.at(2.0, crash="b")
+    play.at(2.1, start="b")
+    play.until("swap: end at the goal")
+    play.at(0.1, start="a")
+    play.rest(30.0)
+    assert _neighbours(play) == [("a", "c")]

@@ -207,6 +207,14 @@ def test_what_is_published_once_it_has_moved_is_owed_at_once_for_it_has_wanted_i
     assert len(_what(story.calm())) == 2
 
 
+def test_what_has_moved_over_a_link_that_is_younger_than_all_calm_has_settled_only_when_all_is_calm_again() -> None:
+    story = Story().network("b1-b2").started("b3").attached("b3", "ann", "a").calm().linked("b2", "b3")
+    story.linked("b3", "b2").moving("b3", "ann", "b2").subscribed("b2", "ann", "a").moved_in("b2", "ann", "b3")
+    story.moved_out("b3", "ann", "b2").detached("b3", "ann").published("b1", event("a", 1)).calm()
+    assert _what(story) == []
+    assert len(_what(story.published("b1", event("a", 2)).calm())) == 1
+
+
 def test_a_new_broker_that_dies_before_the_client_is_told_releases_from_nothing() -> None:
     assert len(_what(_moving().settled("b1", event("a", 1)).crashed("b1").calm())) == 1
     told = _moving().settled("b1", event("a", 1)).crashed("b1").moved_out("b2", "ann", "b1").detached("b2", "ann")

@@ -179,10 +179,16 @@ class SwapLinks(SwapReturns):
         elif isinstance(step, LockAck):
             self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
         elif isinstance(step, Close) and self._passes_on(peer, step):
-            self._send(self._third_of(peer, step.id), Close(step.id, step.from_mover, True), custody)
+            self._pass_on(self._third_of(peer, step.id), peer, step, custody)
         elif isinstance(step, Close) and step.from_mover and peer in self.neighbours() and peer != step.id[0]:
             self._send(peer, Seated(step.id))  # a middle without memory
             yield from self._tell_anew(peer)
+
+    def _pass_on(self, third: str, peer: str, close: Close, custody: Custody) -> None:
+        if third in self.links.of:
+            self._send(third, Close(close.id, close.from_mover, True), custody)
+        elif close.from_mover:  # the middle had no more to say when it left
+            self._send(peer, Close(close.id, False, True), custody)
 
     def _on_seated(self, peer: str, step: Seated) -> Iterator[OverlayEvent]:
         """The goal of a swap in which somebody was lost, or has lost his memory, goes by the tree that there is now."""

@@ -14,7 +14,8 @@ With stores a crash releases from nothing: sessions last, and what was published
 that was on its way to the dead broker has not begun there: it is where it was.
 
 A session that moves takes along what it is owed: from the moment that its old broker says so, the new one owes it.
-Until then the old one does, and what the new one has delivered counts.
+Until then the old one does, and what the new one has delivered counts. What it wants is settled there if it was at the
+old one, and their link is not as new as that: else the new broker's side has not heard of it before.
 """
 
 from __future__ import annotations
@@ -233,8 +234,9 @@ class Ledger:
         old, new = self.sessions.get(old_key), self._session(key)
         new.delivered.update(self.moving.get(old_key, {}))
         new.here = True
+        settles = edge(key[0], old_key[0]) not in self.fresh  # else the new broker's side hears of it only now
         if old is not None:
-            new.patterns.update({each: settled for each, settled in old.patterns.items() if each in new.patterns})
+            new.patterns.update({each: was and settles for each, was in old.patterns.items() if each in new.patterns})
 
     def _moved_out(self, key: tuple[str, str], new_key: tuple[str, str]) -> None:
         debts = self.owed.pop(key, {})

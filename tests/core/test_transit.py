@@ -200,6 +200,14 @@ def test_what_a_life_before_has_seen_is_a_copy_for_its_sessions_and_for_nobody_e
     assert desk.broker.seen == {"z.1": 6}
 
 
+def test_what_was_published_here_has_been_seen_for_it_may_come_back_in_the_next_life() -> None:
+    desk = Desk("n", durable=True)
+    desk.linked("n", 1, A)
+    desk.publish(sure("a"))
+    desk.publish(sure("a"))
+    assert desk.broker.seen == {desk.broker.transit.source: 2}
+
+
 def test_what_waits_for_the_gate_has_not_been_seen() -> None:
     desk = Desk("m", "n")
     first = desk.far_end("m", 1)

@@ -124,6 +124,7 @@ class Transit:
 
     def _begin_way(self, events: Sequence[Event], custody: Custody) -> None:
         """Of events that were published here, in this life."""
+        self._remember(events[-1])  # in the next life it may come back, to those who have had it
         if self.recovery is None:
             for event in events:
                 self._dispatch(event, self.routing.route(event), "", (), custody)
@@ -132,7 +133,6 @@ class Transit:
         numbered = self.recovery.number(events, routes)
         for event, route in zip(events, routes, strict=True):
             self._dispatch(event, route, "", (), custody)
-        self._remember(events[-1])  # in the next life it may come back past the tree, to those who have had it
         self.recovery.keep(numbered)
 
     def take(self, events: Sequence[Event], arrived: Arrived) -> None:

@@ -11,6 +11,7 @@ long it took.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import select
@@ -22,12 +23,11 @@ from array import array
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-__all__ = ["Crowd", "Ear", "Heard", "packet"]
+__all__ = ["Crowd", "Ear", "Heard", "gather", "hear_out", "packet"]
 
-TOPIC = b"crowd/all"
 PAYLOAD = struct.Struct("!HId")
 PAD_BYTES = 100 - PAYLOAD.size
-HEAD_BYTES = 2 + 2 + len(TOPIC)
+HEAD_BYTES = 2 + 2 + len(b"crowd/000")
 WHOLE = struct.Struct(f"!{HEAD_BYTES}xHId{PAD_BYTES}x")
 TICK_S = 0.005
 PROBE_S = 0.1
@@ -43,6 +43,8 @@ class Crowd:
     subscribers_per_broker: int
     events_per_s: int
     delays_file: str
+    topics: int = 1
+    """Everybody hears them all; a publisher has one of them."""
 
 
 @dataclass(slots=True)
@@ -57,9 +59,13 @@ class Heard:
     out_of_order: int = 0
 
 
-def packet(publisher: int, number: int, now: float) -> bytes:
+def topic(number: int) -> bytes:
+    return b"crowd/%03d" % number
+
+
+def packet(publisher: int, number: int, now: float, topics: int = 1) -> bytes:
     """A PUBLISH at QoS 0. Number 0 is a probe, which nobody judges."""
-    body = struct.pack("!H", len(TOPIC)) + TOPIC + PAYLOAD.pack(publisher, number, now) + bytes(PAD_BYTES)
+    body = _text(topic(publisher % topics)) + PAYLOAD.pack(publisher, number, now) + bytes(PAD_BYTES)
     return bytes((0x30, len(body))) + body
 
 
@@ -149,8 +155,9 @@ class _Gathering:
                 self._subscribe(_open(port, f"s{place}-{number}", stack))
 
     def _subscribe(self, link: socket.socket) -> None:
-        body = b"\x00\x01" + _text(TOPIC) + b"\x00"
-        _ask(link, bytes((0x82, len(body))) + body, b"\x90\x03\x00\x01\x00")
+        for number in range(self.crowd.topics):
+            body = b"\x00\x01" + _text(topic(number)) + b"\x00"
+            _ask(link, bytes((0x82, len(body))) + body, b"\x90\x03\x00\x01\x00")
         self.ears[link.fileno()] = (link, Ear(len(self.publishers)))
         self.poller.register(link, select.POLLIN)
 
@@ -170,7 +177,7 @@ class _Gathering:
         everybody = set(range(len(self.publishers)))
         for _ in range(PROBES_MAX):
             for place, link in enumerate(self.publishers):
-                link.sendall(packet(place, 0, 0.0))
+                link.sendall(packet(place, 0, 0.0, self.crowd.topics))
             until = time.monotonic() + PROBE_S
             while (left := until - time.monotonic()) > 0:
                 self.listen(left)
@@ -185,7 +192,7 @@ class _Gathering:
             while due <= (now := time.monotonic()):
                 place = sum(self.sent) % len(self.publishers)
                 self.sent[place] += 1
-                self.publishers[place].sendall(packet(place, self.sent[place], now))
+                self.publishers[place].sendall(packet(place, self.sent[place], now, self.crowd.topics))
                 due += pace_s
             self.listen(max(min(due - time.monotonic(), TICK_S), 0))
 
@@ -211,6 +218,27 @@ class _Gathering:
             sum(ear.duplicated for ear in ears),
             sum(ear.out_of_order for ear in ears),
         )
+
+
+async def gather(crowd: Crowd) -> asyncio.subprocess.Process:
+    """As a program of its own, which publishes from now on."""
+    words = [sys.executable, "-m", "bench.crowd", json.dumps(asdict(crowd))]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    if await process.stdout.readline() != b"ready\n":
+        raise RuntimeError("the crowd did not gather")
+    return process
+
+
+async def hear_out(process: asyncio.subprocess.Process) -> Heard:
+    """It publishes no more, and says what it has heard."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    heard = Heard(**json.loads(await process.stdout.readline()))
+    await process.wait()
+    return heard
 
 
 def main(text: str) -> None:

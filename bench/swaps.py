@@ -11,22 +11,20 @@ a swap take, from the operator's request to the answer, and does the trace show 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import sys
 import tempfile
 import time
 from array import array
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 import httpx
 
-from bench.crowd import Crowd, Heard
+from bench.crowd import Crowd, Heard, gather, hear_out
 from bench.rows import INFORMATION, Row
 from reknit.client import connect
 from reknit.core.overlay.shapes import Edge, adjacency, names, shape_edges
@@ -121,19 +119,11 @@ async def _under_load(size: _Size, directory: Path, quick: bool) -> list[Row]:
     async with _network(directory) as net:
         ports = [parse_address(broker.mqtt).port for broker in net.network.state.brokers]
         crowd = Crowd(ports, size.subscribers_per_broker, size.events_per_s, str(delays))
-        words = [sys.executable, "-m", "bench.crowd", json.dumps(asdict(crowd))]
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if await process.stdout.readline() != b"ready\n":
-            raise RuntimeError("the crowd did not gather")
+        process = await gather(crowd)
         await asyncio.sleep(size.beside_s)
         swaps = await _swap_evenly(net, size)
         await asyncio.sleep(size.beside_s)
-        process.stdin.close()
-        heard = Heard(**json.loads(await process.stdout.readline()))
-        await process.wait()
+        heard = await hear_out(process)
     return [_judged(heard, swaps, quick), _slower(delays, swaps, quick)]
 
 

@@ -9,7 +9,7 @@ import typer
 from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag
 from reknit.cli._problem import BadInput, Failed
 
-__all__ = ["places", "register"]
+__all__ = ["circle_plan", "places", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def places(
         rings = {table["name"]: _ring(table) for table in operator.all("/table")}
         if unknown := [name for name in brokers if name not in rings]:
             raise BadInput(f"places: there is no broker {unknown[0]}; there are {', '.join(sorted(rings))}")
-        body = _plan(rings, brokers)
+        body = circle_plan(rings, brokers)
         said = {} if dry_run else operator.change("POST", "/places", body, at=brokers[0])
     _print(rings, brokers, body, str(said.get("change", "")), as_json)
 
@@ -48,7 +48,8 @@ def _ring(table: dict[str, Any]) -> dict[str, Any]:
     return ring
 
 
-def _plan(rings: dict[str, dict[str, Any]], brokers: list[str]) -> dict[str, Any]:
+def circle_plan(rings: dict[str, dict[str, Any]], brokers: list[str]) -> dict[str, Any]:
+    """What the operators' door is told, so that each of these goes where the next one is, and the last to the first."""
     goals = {one: rings[other]["id"] for one, other in zip(brokers, brokers[1:] + brokers[:1], strict=True)}
     planned = [
         {"name": name, "address": ring["address"], "id": goals.get(name, ring["id"]), "was": ring["id"]}

@@ -437,3 +437,23 @@ def test_a_mover_whose_middle_has_left_the_goal_hears_from_that_that_nothing_mor
     play.at(0.1, start="a")
     play.rest(30.0)
     assert _neighbours(play) == [("a", "c")]
+
+
+def test_a_leave_that_was_held_back_ends_no_link_that_was_made_after_it() -> None:
+    """The mover is back without the middle, and holds back what the goal says; who gives up, and asks to be joined."""
+    play = Play()
+    play.until("swap: end at the goal")
+    play.at(0.0, crash="a")
+    play.remove_link("c", "b")
+    play.at(1.0, start="a", crash="b")
+    play.at(2.0)
+    play.remove_link("c", "a")
+    play.at(3.0 + play.options.overlay.leave_s_max)
+    assert _neighbours(play) == [("a", "c")]
+    broker = play.nodes["c"].broker
+    assert broker is not None
+    assert broker.overlay.neighbours() == []
+    play.add_link("c", "a")
+    play.at(2 * play.options.overlay.absent_s_max)
+    assert broker.overlay.neighbours() == ["a"]
+    assert _neighbours(play) == [("a", "c")]

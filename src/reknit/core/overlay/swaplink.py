@@ -385,6 +385,8 @@ class SwapLinks(SwapReturns):
             self._discard(peer)
             yield from self._share(peer)
             self._doubt_goal(peer)
+        else:
+            self._void_leave(peer)
         swap = self.current
         if swap is not None and self.involves(peer) and (swap.note.stage is not Stage.OPEN or peer != swap.note.goal):
             self._tear(swap)

@@ -204,6 +204,12 @@ class SwapReturns(SwapStalls):
         super()._discard(peer)
         self.turn.custodies.extend(custody for _, custody in self._held_back.pop(peer, ()))
 
+    def _void_leave(self, peer: str) -> None:
+        """It begins anew with us: if it still leaves, it says so again."""
+        for waiting in (self._held_back.get(peer, []), self._stalled.get(peer, [])):
+            self.turn.custodies.extend(custody for message, custody in waiting if isinstance(message, Leave))
+            waiting[:] = [each for each in waiting if not isinstance(each[0], Leave)]
+
     def _is_over(self, hold: _Hold) -> bool:
         moving = self.current is not None and self.current.note.id == hold.id and not self.current.triangle.over
         answered = hold.marked and self._has_left(hold.old) and not (hold.old and moving) and not self._is_behind(hold)

@@ -60,7 +60,7 @@ def _nothing_is_said_again(patch: Patch) -> None:
     patch.setattr(Trees, "refresh", lambda trees: False)
 
 
-@plant("delivery", 0)
+@plant("delivery", 45)
 def _a_leaver_hands_nothing_over(patch: Patch) -> None:
     def leave(member: Member) -> None:
         before = member.chord.before

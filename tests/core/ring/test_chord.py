@@ -64,6 +64,21 @@ def test_two_rings_that_have_a_contact_in_common_become_one() -> None:
     assert world.ring_faults() == []
 
 
+def test_a_ring_that_leads_round_twice_becomes_one_though_somebody_was_known_once_who_is_gone() -> None:
+    world = grown(1, 5)
+    world.run(QUIET_S)
+    chords = sorted((life.member.chord for life in world.lives.values()), key=lambda chord: chord.me[0])
+    for place, chord in enumerate(chords):
+        chord.behind = [chords[(place + steps) % 5].me for steps in (2, 4, 1, 3)]
+        chord.before = chords[(place + 3) % 5].me
+        chord.fingers = {}
+        chord.contacts = [world.spot("gone")]
+    world.forget_what_is_said()
+    assert world.ring_faults() != []
+    world.run(2 * QUIET_S)
+    assert world.ring_faults() == []
+
+
 def test_two_brokers_with_one_id_the_second_is_refused_with_the_reason() -> None:
     world = grown(2, 4)
     world.run(QUIET_S)

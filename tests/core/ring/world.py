@@ -66,6 +66,12 @@ class World:
         self.lives[name].member.leave()
         self.at(self.now + 4 * self.latency_s, lambda: self.crash(name) if name in self.lives else None)
 
+    def forget_what_is_said(self) -> None:
+        """Nothing that is on its way arrives."""
+        self._heap.clear()
+        for name, life in self.lives.items():
+            self._alarm(name, life)
+
     def _notice(self, other: str, name: str) -> None:
         """A link sees that its far end has died, at some time; unless it has seen another life of it before."""
         witness = self.lives.get(other)

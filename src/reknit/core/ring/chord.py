@@ -10,8 +10,10 @@ Whoever joins asks a contact for the owner of its own id, and has its successor 
 beside it. Whoever dies is taken out where its silence is noticed: a successor by an unanswered question, all others
 when a connection to them cannot be made (``lost``). If nobody behind is left, it begins again at a contact, or at one
 of those that it has known; it must not think at once that it is alone, and the owner of everything. Now and
-then a contact, or anybody who is known, is asked for the owner of the next id: so parts of a ring that have lost each
-other become one again, as long as somebody in one knows somebody in the other.
+then a contact, or anybody who was known once, is asked for the owner of the next id: so parts of a ring that have lost
+each other become one again, as long as somebody in one knows somebody in the other. So is one who is known now: it may
+be that all have a successor that has them before it, and yet the way round leads twice past every id. Then somebody
+further on knows a nearer one.
 
 Owns: the neighbours on the ring and the way to a key. Must not know: topics, or how a broker is reached.
 """
@@ -162,9 +164,11 @@ class Chord:
                 self._asked = (self.successor, now)
             self.send(self.successor, Poll(self.me))
             self._look_up_fingers()
-        if now >= self._audit_at and (others := self._strangers() or self.known()):
+        if now >= self._audit_at:
             self._audit_at = now + self.options.audit_s
-            self._ask(others, AUDIT, self.me[0] + 1)
+            for others in (self._strangers(), self.known()):
+                if others:
+                    self._ask(others, AUDIT, self.me[0] + 1)
 
     def _look_for_others(self, now: float) -> None:
         if self.behind:

@@ -173,6 +173,7 @@ class Member:
         if self.chord.before is not None or self.chord.alone:
             self._beside = behind
         elif behind != self._beside:
+            self._beside = behind  # what is handed over from now on counts
             self.domain.forget()
 
     def _hand(self, heir: Spot, after: int, upto: int, wants: Mapping[str, list[int]], whole: bool) -> None:

@@ -68,7 +68,6 @@ class Reshaping:
     def __init__(self, turn: Turn, station: Station, options: RingOptions) -> None:
         self.turn, self.station, self.options = turn, station, options
         self.change: _Change | None = None
-        self.places: list[Place] = []  # of the version that counts, if it was planned
         self._former: dict[int, float] = {}  # versions that do not count any more, and until when they are kept
         self._told: dict[str, float] = {}
         self._answers: list[tuple[str, Staged]] = []  # to the manager, if that is this very broker
@@ -126,7 +125,7 @@ class Reshaping:
         plane = self.station.open(stage.version, (me[0], me[1], self.station.me[2]), ())
         plane.member.seat(spots, wanted)
         places = {spot[1]: (spot, was) for spot, was in stage.places}
-        self.change = _Change(stage.version, stage.manager, places, plane, self.turn.now)
+        self.change = _Change(stage.version, stage.manager, places, plane, self.turn.now, done=Step.INIT)
         self._see("RCFG_INIT")
 
     def _go_on(self, stage: Stage) -> None:
@@ -199,7 +198,7 @@ class Reshaping:
         if change is None:
             return
         self._former[self.station.counts] = self.turn.now + self.options.grace_s
-        self.places, self.change = list(change.places.values()), None
+        self.station.places, self.change = list(change.places.values()), None
         self.station.switch(change.version)
         self._answer(change.manager, Staged(change.version, Step.FINISH))
 
@@ -223,7 +222,7 @@ class Reshaping:
     def behind(self, peer: str) -> None:
         """This one speaks in a version that does not count any more."""
         known = [self.station.me, *self.station.plane.member.chord.acquainted()]
-        places = self.places or [(spot, spot[0]) for spot in known]
+        places = self.station.places or [(spot, spot[0]) for spot in known]
         self._tell_seldom(peer, Places(self.station.counts, places))
 
     def _tell_seldom(self, peer: str, message: Places) -> None:
@@ -234,7 +233,7 @@ class Reshaping:
     def _catch_up(self, message: Places) -> None:
         if self.change is not None:
             self.let_go(self.change.version, f"version {message.version} counts elsewhere")
-        self.places = message.places
+        self.station.places = message.places
         self._former.clear()
         own = [spot for spot, _ in message.places if spot[1] == self.turn.node]
         me = own[0] if own else self.station.me

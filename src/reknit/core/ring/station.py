@@ -24,6 +24,7 @@ from reknit.model.pattern import Pattern
 from reknit.model.ring import ring_id
 from reknit.trace.records import Kind
 from reknit.wire.messages import Down, Ringed, Up
+from reknit.wire.planes import Place
 from reknit.wire.ring import RingMessage, Spot
 
 __all__ = ["FIRST_VERSION", "Station"]
@@ -36,6 +37,8 @@ class Notes(msgspec.Struct, frozen=True):
 
     version: int
     number: int
+    places: list[Place] = []
+    """Of all, if this version was planned."""
 
 
 class Station:
@@ -56,6 +59,7 @@ class Station:
         self.counts = known.version if known is not None else FIRST_VERSION
         number = known.number if known is not None else ring_id(turn.node)
         self.me: Spot = (options.id if options.id is not None and known is None else number, turn.node, links.address)
+        self.places: list[Place] = known.places if known is not None else []  # of the version that counts, if planned
         self.planes: dict[int, Plane] = {}
         self.peers = Peers(turn, links, options.lost_s)
         self.order = Order(turn, options.order_s_max, options.lines_max)
@@ -67,7 +71,8 @@ class Station:
         self._told = ""  # why this broker cannot be on the ring, as the operator was told
 
     def begin(self, contacts: Mapping[str, str]) -> None:
-        spots = [(ring_id(name), name, address) for name, address in contacts.items() if address]
+        placed = {name: number for (number, name, _), _ in self.places}
+        spots = [(placed.get(name, ring_id(name)), name, at) for name, at in contacts.items() if at]
         self.open(self.counts, self.me, spots)
         self.turn.tell(Kind.PLACED, size=self.counts, detail=str(self.me[0]))
 
@@ -236,7 +241,7 @@ class Station:
         return {name: address for _, name, address in known if address}
 
     def notes(self) -> str:
-        return msgspec.json.encode(Notes(self.counts, self.me[0])).decode()
+        return msgspec.json.encode(Notes(self.counts, self.me[0], self.places)).decode()
 
     @property
     def at_rest(self) -> bool:

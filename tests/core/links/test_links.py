@@ -77,6 +77,17 @@ def test_a_neighbour_that_was_left_is_not_adopted_again() -> None:
     assert _refusal(again).stranger
 
 
+def test_one_of_a_swap_that_asks_to_be_joined_is_out_of_it_and_is_no_neighbour_by_that() -> None:
+    """A join needs a search. But the goal that dials anew does so for the swap, in the name of the one it calls."""
+    desk = Desk("n")
+    desk.broker.links.hidden = lambda: ("n",)
+    for_the_swap = desk.far_end("n", 1)
+    assert for_the_swap.greet(linked=False, wave=("b", 5)) is not None
+    asks = desk.far_end("n", 2)
+    assert asks.greet(linked=False, wave=("n", 5)) is None
+    assert _refusal(asks).retry
+
+
 def test_there_is_a_bound_on_neighbours() -> None:
     desk = Desk("n", links=LinkOptions(neighbours_max=3))
     ends = [desk.far_end(f"n{number}", number) for number in range(1, 5)]

@@ -337,6 +337,10 @@ class Links:
             # It has left already, and forgotten; whoever wants to be joined anew comes again when we have left, too.
             self.refuse(conn, Refuse(f"{self.turn.node} is still leaving {hello.name}", retry=True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it has left already", retry=True, stranger=True))
+        elif link is not None and hello.wave is not None and hello.wave[0] == hello.name in self.hidden():
+            # It is out of the swap, and asks for a join, which needs a search. It comes again.
+            self.refuse(conn, Refuse(f"{self.turn.node} thought of a swap with {hello.name}", True, stranger=False))
+            yield TurnedAway(hello.name, Refuse("it asks to be joined", retry=False, stranger=True))
         elif link is not None:
             reborn = link.peer_incarnation not in (0, hello.incarnation)
             if self._greet_caller(conn, link, hello):

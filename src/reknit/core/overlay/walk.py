@@ -10,6 +10,7 @@ Then A leaves B, behind all that is in flight; when both ends have let go, the s
 ``Done`` walks from D both ways. Locks have leases. A lease that ends before the old link was left gives up the change.
 One that ends later, because somebody on the path has died, lets the ends of the old link ask for it again, by a search
 like any other join: if the new link has come about after all, the search finds the way, and the old one is not needed.
+A asks D as well, for B may have left for good meanwhile.
 
 Owns: the lock of this broker, and the changes that it was asked for. Must not know: how routes follow.
 """
@@ -29,7 +30,7 @@ from reknit.core.overlay.new_link import NewLinks
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.strategy import Strategy
-from reknit.core.overlay.walked import Asked, Lock, id_of, place_of, shown_lock, shown_wish
+from reknit.core.overlay.walked import Asked, Lock, id_of, others_of, place_of, shown_lock, shown_wish
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
 from reknit.wire.messages import Abort, Change, ChangeMessage, Done, Flush, Prepare, Prepared
@@ -393,9 +394,8 @@ class Walk:
     # --- looking in
 
     def parted(self) -> dict[str, str]:
-        """The other end of a link that has gone for a change that is not over, and its address."""
-        lock = self._lock
-        return {lock.place.old_peer: lock.address} if lock is not None and lock.gone and lock.place.old_peer else {}
+        """Who could join this broker again if a link has gone for a change that is not over, with addresses."""
+        return others_of(self._lock) if self._lock is not None and self._lock.gone else {}
 
     def under_way(self) -> dict[str, Any] | None:
         """The change that this broker takes part in now, for operators."""
@@ -440,8 +440,8 @@ class Walk:
             self._send(lock.place.behind, Abort(lock.change.id))
         self.history.end(lock.change.id, error)
         self._release()
-        if lock.place.old_peer:
-            self.overlay.want_back(lock.place.old_peer, lock.address)
+        for peer, address in others_of(lock).items():
+            self.overlay.want_back(peer, address)
         for asked in [each for each in self._asked if each.id == lock.change.id]:
             self._answer(asked, error)
 

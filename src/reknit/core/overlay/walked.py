@@ -13,7 +13,7 @@ from reknit.core.overlay.change import Place, make_change
 from reknit.core.overlay.history import deed_of, plain_deed
 from reknit.wire.messages import Change, ChangeMessage, Commit, Flush, Prepare, Rec
 
-__all__ = ["Asked", "Lock", "id_of", "place_of", "shown_lock", "shown_wish"]
+__all__ = ["Asked", "Lock", "id_of", "others_of", "place_of", "shown_lock", "shown_wish"]
 
 
 @dataclass(slots=True)
@@ -47,6 +47,16 @@ class Asked:
     last: str = ""  # why it is not tried right now
     change: str = ""  # the last attempt, as the history has it
     lost: str = ""
+
+
+def others_of(lock: Lock) -> dict[str, str]:
+    """Who could join this broker with the tree again, once the old link is gone here: that one's other end.
+
+    For the first, the far end of the new link, too. With addresses.
+    """
+    old, far = lock.place.old_peer, lock.change.path[lock.change.near + 1]
+    found = {old: lock.address} if old else {}
+    return found | ({far: lock.prepare.address} if lock.place.is_first else {})
 
 
 def shown_lock(lock: Lock) -> dict[str, Any]:

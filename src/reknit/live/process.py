@@ -130,7 +130,7 @@ async def _until_told(plan: BrokerPlan) -> bool:
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    log = Log(plan.name, plan.settings.log)
+    log = Log(plan.name, plan.settings.log, later=loop.call_later)
     with log.taking_over():
         return await _serving(plan, log, stop)
 

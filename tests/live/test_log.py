@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +15,7 @@ from reknit.client import ConnectFailed, Terms, connect
 from reknit.live.address import Address
 from reknit.live.config import Settings, with_log
 from reknit.live.errors import ConfigError
-from reknit.live.log import Line, Log, LogSection
+from reknit.live.log import SAID_S, Line, Log, LogSection
 from reknit.live.process import BrokerPlan, broker_running
 
 ANY = Address("127.0.0.1", 0)
@@ -56,6 +57,51 @@ def test_levels() -> None:
         for each in ("debug", "info", "notice", "warning", "error"):
             log(Line("x", "x", each))  # type: ignore[arg-type]
         assert stream.getvalue().count("\n") == told
+
+
+class Slow(io.StringIO):
+    """Counts how often somebody is woken."""
+
+    flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+
+
+def test_lines_about_links_are_written_together_and_others_and_bad_news_at_once_behind_them() -> None:
+    stream, due = Slow(), list[tuple[float, Callable[[], None]]]()
+    log = Log("b1", LogSection(format="human"), stream, lambda wait_s, call: due.append((wait_s, call)))
+
+    def said() -> list[str]:
+        return [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
+
+    log(Line("one", "link.up"))
+    log(Line("two", "link.moved"))
+    assert (said(), [wait_s for wait_s, _ in due]) == ([], [SAID_S])
+    due.pop()[1]()
+    assert (said(), stream.flushes) == (["one", "two"], 1)
+    log(Line("three", "link.up"))
+    log(Line("four", "link.lost", "warning"))
+    assert (said()[2:], stream.flushes) == (["three", "warning: four"], 2)
+    log(Line("five", "link.up"))
+    log(Line("six", "ready"))
+    assert (said()[4:], stream.flushes) == (["five", "six"], 3)
+    for _, flush in due:
+        flush()
+    assert stream.flushes == 3
+
+
+def test_no_line_waits_when_the_log_is_left() -> None:
+    stream, due = io.StringIO(), list[Callable[[], None]]()
+    log = Log("b1", LogSection(), stream, lambda _, call: due.append(call))
+    with log.taking_over():
+        log(Line("one", "link.up"))
+        assert stream.getvalue() == ""
+    assert stream.getvalue().count("\n") == 1
+    log(Line("two", "link.up"))
+    assert stream.getvalue().count("\n") == 2
+    due.pop()()
+    assert stream.getvalue().count("\n") == 2
 
 
 def test_a_failure_is_told_with_its_place_and_without_its_words() -> None:

@@ -20,6 +20,7 @@ import pytest
 from reknit.live.address import Address, free_ports
 from reknit.live.errors import ConfigError
 from reknit.live.look import neighbours, waiting
+from reknit.live.memory import Memory, recall
 from reknit.live.process import BrokerPlan, broker_running
 
 HERE = "127.0.0.1"
@@ -147,7 +148,7 @@ def test_links_are_kept_for_the_next_life_and_then_count_alone(tmp_path: Path, u
                 await until(lambda: "ready" in second)
                 assert list(neighbours(b1.driver)) == ["b2"]
                 assert (await b1.driver.operations.remove_link("b2")).error == ""
-        assert json.loads(state.read_text()) == {"name": "b1", "links": {}, "wanted": {}, "notes": "", "leaves": False}
+        assert recall(state, "b1") == Memory("b1", {})
 
     asyncio.run(run())
     assert [line for line in first if "b2" in line][:2] == ["link to b2 added", "link to b2 is up"]

@@ -3,6 +3,10 @@
 Owns: levels, both forms of a line, and where it is written. Must not know: what is worth telling. A line never holds a
 password or a payload: whoever tells a thing names its fields one by one, and of an exception that nothing has handled
 only its kind and its place are written, not its words, which may quote anything.
+
+Whoever reads is woken by each write, on the same machine, and a change of the tree makes several lines in the middle of
+the events. So lines about links wait a moment (``SAID_S``), and are written together; all others, and what is bad news,
+are written at once, behind them.
 """
 
 from __future__ import annotations
@@ -13,17 +17,24 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self, TextIO, TypeAlias, get_args
 
 import msgspec
 
-__all__ = ["Form", "Level", "Line", "Log", "LogSection"]
+__all__ = ["SAID_S", "Form", "Later", "Level", "Line", "Log", "LogSection"]
 
 Form: TypeAlias = Literal["auto", "human", "json"]
 Level: TypeAlias = Literal["auto", "debug", "info", "notice", "warning", "error"]
 _ORDER = get_args(Level)
+_BAD = ("warning", "error")
 _DEFAULT = "info"
+
+SAID_S = 0.05
+"""How long a line waits for others."""
+_PATIENT = "link."
+Later: TypeAlias = Callable[[float, Callable[[], None]], object]
+"""Calls the second in so many seconds, as an event loop does."""
 
 
 class LogSection(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -52,23 +63,38 @@ class Line(str):
 
 
 class Log:
-    """Call it with a line."""
+    """Call it with a line. Without ``later`` no line waits."""
 
-    def __init__(self, broker: str, section: LogSection, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, broker: str, section: LogSection, stream: TextIO | None = None, later: Later | None = None
+    ) -> None:
         self._broker = broker
         self._stream = stream if stream is not None else sys.stderr
         human = self._stream.isatty() if section.format == "auto" else section.format == "human"
         self._form = self._human if human else self._json
         self._least = _ORDER.index(_DEFAULT if section.level == "auto" else section.level)
+        self._later = later
+        self._waiting: list[str] = []
 
     def __call__(self, line: str) -> None:
         told = line if isinstance(line, Line) else Line(line)
-        if _ORDER.index(told.level) >= self._least:
+        if _ORDER.index(told.level) < self._least:
+            return
+        self._waiting.append(self._form(told))
+        if self._later is None or told.level in _BAD or not told.event.startswith(_PATIENT):
+            self.flush()
+        elif len(self._waiting) == 1:
+            self._later(SAID_S, self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        lines, self._waiting = self._waiting, []
+        if lines:
             with contextlib.suppress(OSError, ValueError):  # whoever read it is gone, which is no reason to end
-                print(self._form(told), file=self._stream, flush=True)
+                print(*lines, sep="\n", file=self._stream, flush=True)
 
     def _human(self, line: Line) -> str:
-        mark = f"{line.level}: " if line.level in ("warning", "error") else ""
+        mark = f"{line.level}: " if line.level in _BAD else ""
         return f"{time.strftime('%H:%M:%S')} {mark}{line}"
 
     def _json(self, line: Line) -> str:
@@ -78,7 +104,7 @@ class Log:
 
     @contextlib.contextmanager
     def taking_over(self) -> Iterator[None]:
-        """Inside, what libraries and failures have to say is told here, too."""
+        """Inside, what libraries and failures have to say is told here, too; after it, no line waits."""
         root = logging.getLogger()
         handlers, level = root.handlers, root.level
         root.handlers = [_Handler(self)]
@@ -88,6 +114,8 @@ class Log:
         finally:
             root.handlers = handlers
             root.setLevel(level)
+            self._later = None
+            self.flush()
 
 
 class _Handler(logging.Handler):

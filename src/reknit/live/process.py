@@ -45,7 +45,7 @@ from reknit.live.journal import Journal, Say
 from reknit.live.ledger import Ledger, Past, incarnation_entry, read_past
 from reknit.live.links import LinkProtocol
 from reknit.live.log import Line, Log
-from reknit.live.memory import Memory, recall, remember
+from reknit.live.memory import Memory, MemoryFile, recall
 from reknit.live.mqtt_server import ClientProtocol
 from reknit.live.notify import notify
 from reknit.live.relay import RelayDoor
@@ -130,7 +130,7 @@ async def _until_told(plan: BrokerPlan) -> bool:
         loop.add_signal_handler(number, stop.set)
     if plan.until_stdin_closes:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
-    log = Log(plan.name, plan.settings.log)
+    log = Log(plan.name, plan.settings.log, later=loop.call_later)
     with log.taking_over():
         return await _serving(plan, log, stop)
 
@@ -200,7 +200,7 @@ async def broker_running(plan: BrokerPlan, say: Say | None = None) -> AsyncItera
         bound = {key: Address(*sock.getsockname()[:2]) for key, sock in sockets.items()}
         storage = _storage(plan, journal, undo)
         incarnation = max(time.time_ns() // 1_000_000, storage.past.incarnation + 1 if storage is not None else 0)
-        driver = _driver(plan, incarnation, bound, journal, storage, guard)
+        driver = _driver(plan, incarnation, bound, journal, storage, guard, _memory(plan, undo))
         undo.push_async_callback(driver.stop)
         loop = asyncio.get_running_loop()
         tls = server_context(plan.settings.tls, plan.name) if any(key in IN_TLS for key in plan.doors) else None
@@ -326,6 +326,7 @@ def _driver(
     journal: Journal,
     storage: _Storage | None,
     guard: Guard,
+    memory: Callable[[Remember], None] | None,
 ) -> Driver:
     settings = plan.settings
     trace = _trace(settings.trace.directory, plan.name)
@@ -344,7 +345,6 @@ def _driver(
     if options.routing == "rendezvous":
         taken = dataclasses.replace(taken, wildcards=False)
     door = Door(taken, rng, epoch, version, keeper)
-    memory = functools.partial(_keep, plan, plan.state) if plan.state is not None else None
     shell: dict[str, Any] = {"bounds": settings.bounds, "trace": trace, "journal": journal, "memory": memory}
     shell |= {"guard": guard, "link_tls": link_tls(settings.tls, plan.name)}
     if storage is None:
@@ -361,9 +361,16 @@ def _keep_incarnation(storage: _Storage, incarnation: int) -> None:
         raise StartFailed(f"store: {error}") from None
 
 
-def _keep(plan: BrokerPlan, path: Path, effect: Remember) -> None:
-    memory = Memory(plan.name, dict(effect.neighbours), dict(effect.wanted), effect.notes, effect.leaves)
-    remember(path, memory, synced=not plan.until_stdin_closes)
+def _memory(plan: BrokerPlan, undo: contextlib.AsyncExitStack) -> Callable[[Remember], None] | None:
+    if plan.state is None:
+        return None
+    file = MemoryFile(plan.state, synced=not plan.until_stdin_closes)
+    undo.callback(file.close)
+    return functools.partial(_keep, plan.name, file)
+
+
+def _keep(name: str, file: MemoryFile, effect: Remember) -> None:
+    file.remember(Memory(name, dict(effect.neighbours), dict(effect.wanted), effect.notes, effect.leaves))
 
 
 def _trace(directory: str, name: str) -> RecordSink | None:

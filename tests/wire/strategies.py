@@ -150,6 +150,7 @@ MESSAGES: list[wire.Message] = [
     wire.Snapshot([], True),
     wire.Leave(),
     wire.Leave(["b3"]),
+    wire.Leave([], replaced=True),
     wire.Seek(("b1", 3), "b9", ["b1", "b2"]),
     wire.Sought(("b1", 3), ["b1", "b2", "b9"], ""),
     wire.Sought(("b1", 3), [], "busy"),

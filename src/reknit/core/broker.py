@@ -259,7 +259,7 @@ class Broker:
                     self._heard(peer)
                 case Replayed(peer=peer):
                     self._replayed(peer)
-                case Unlinked(peer=peer, keep=keep, lost=lost):
+                case Unlinked(peer=peer, keep=keep, lost=lost, replaced=replaced):
                     self._untold.pop(peer, None)
                     self._lines_later.pop(peer, None)
                     drained = self.sessions.drains(peer) and self.overlay.is_left_by(peer)
@@ -269,7 +269,7 @@ class Broker:
                     if not drained and (lost or not keep):
                         self.shares.lines.split(peer)
                     self._heard(peer)
-                    self.replacing.unlinked(peer, keep)
+                    self.replacing.unlinked(peer, keep, replaced)
                 case Left(peer=peer, heard=heard):
                     self.shares.lines.left(peer)
                     self._on_overlay_events(self.replacing.left(peer, heard))

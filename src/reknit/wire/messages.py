@@ -165,9 +165,11 @@ class Leave(msgspec.Struct, array_like=True, tag=5, frozen=True, gc=False):
     """The sender has given up this link; nothing of its own follows.
 
     ``holders``: it leaves the network for good, and these, which it has given up, may still hold it for a neighbour.
+    ``replaced``: another link comes in place of this one, by a change of which the receiver should know.
     """
 
     holders: list[str] = []
+    replaced: bool = False
 
 
 class Seek(msgspec.Struct, array_like=True, tag=6, frozen=True, gc=False):

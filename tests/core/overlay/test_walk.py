@@ -10,7 +10,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Abort, Change, Done, LockNack, Prepare, Prepared, Snapshot
+from reknit.wire.messages import Abort, Change, Done, Leave, LockNack, Prepare, Prepared, Snapshot
 from tests.core.desk import Desk
 from tests.sim.heard import Stage
 
@@ -276,3 +276,20 @@ def test_where_only_one_end_knows_that_it_has_vanished_the_other_learns_of_it() 
     assert stage.replies[request] == ""
     assert stage.wrong() == []
     assert stage.words(Abort) == []
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_who_is_left_for_a_change_that_it_does_not_know_any_more_looks_whether_it_came_about(replaced: bool) -> None:
+    desk = Desk("n")
+    far = desk.far_end("n", 1)
+    far.greet(address="n:1")
+    far.say(Snapshot([], last=True), Leave([], replaced))
+    assert list(desk.broker.overlay.joins.wanted) == (["n"] if replaced else [])
+
+
+def test_who_knows_the_change_waits_for_its_end() -> None:
+    stage = Stage(TREE, {"E": [P], "D": [P]})
+    stage.planned("strawman", HEAD, TAIL)
+    stage.rest()
+    assert [leave.replaced for _, _, leave in stage.words(Leave)] == [True, True]
+    assert not [name for name, node in stage.nodes.items() if node.broker and node.broker.overlay.joins.wanted]

@@ -53,12 +53,13 @@ class Established:
 class Unlinked:
     """No neighbour any more. ``keep``: what it wanted stays in the table, for a change that is under way.
 
-    ``lost``: nobody knows whether it will ever be back.
+    ``lost``: nobody knows whether it will ever be back. ``replaced``: it says that another link comes instead.
     """
 
     peer: str
     keep: bool = False
     lost: bool = False
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Leaving:
     heard: bool  # the neighbour has said its own leave
     whole: bool = False  # a link that was replaced: all that it carried must be settled, for nobody else has it
     for_good: bool = False  # this broker leaves the network
+    replaced: bool = False  # another link comes instead
 
 
 class Leaves:
@@ -41,9 +42,9 @@ class Leaves:
         self.of: dict[str, Leaving] = {}
         self.had_left: Callable[[], bool] = lambda: False  # a former life did, for good, and nobody needs this one
 
-    def begin(self, peer: str, requests: list[int], heard: bool, patient: bool) -> None:
+    def begin(self, peer: str, requests: list[int], heard: bool, patient: bool, replaced: bool) -> None:
         until = inf if patient else self.turn.now + self.options.leave_s_max
-        self.of[peer] = Leaving(requests, until, heard, for_good=patient)
+        self.of[peer] = Leaving(requests, until, heard, for_good=patient, replaced=replaced)
 
     def begin_with_replaced(self, peer: str, heard: bool) -> None:
         self.of[peer] = Leaving([], self.turn.now + self.options.close_s_max, heard, whole=True)
@@ -56,7 +57,7 @@ class Leaves:
     def say_again(self, peer: str) -> None:
         """A broker that goes for good says who may call it in vain: nobody else could tell them."""
         holders = list(self.links.former.given_up) if self.of[peer].for_good else []
-        self.links.of[peer].send(Leave(holders))
+        self.links.of[peer].send(Leave(holders, self.of[peer].replaced))
 
     def over(self, holds: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
         """Those that are done with, and whether the other end has answered. ``holds``: is a replaced link needed?"""

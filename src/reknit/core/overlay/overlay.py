@@ -164,7 +164,7 @@ class Overlay:
 
     def let_go(self, peer: str) -> Iterator[OverlayEvent]:
         """Leave a neighbour because of a change; ``Left`` will say when it is done."""
-        yield from self._leave(peer, [], heard=False)
+        yield from self._leave(peer, [], heard=False, replaced=True)
 
     def cut(self, peer: str, reason: str, keep: bool, lost: bool = False) -> Iterator[OverlayEvent]:
         """The link is gone as it is: nothing can be said over it any more, and what is under way is lost.
@@ -215,10 +215,12 @@ class Overlay:
         self.leaves.begin_with_replaced(peer, heard)
         self.leaves.say(peer)
 
-    def _leave(self, peer: str, requests: list[int], heard: bool, patient: bool = False) -> Iterator[OverlayEvent]:
-        self.leaves.begin(peer, requests, heard, patient)
+    def _leave(
+        self, peer: str, requests: list[int], heard: bool, patient: bool = False, replaced: bool = False
+    ) -> Iterator[OverlayEvent]:
+        self.leaves.begin(peer, requests, heard, patient, replaced)
         self.turn.tell(Kind.LINK_REMOVED, peer=peer, detail="left by the other end" if heard else "left")
-        yield Unlinked(peer, self.keeps(peer))
+        yield Unlinked(peer, self.keeps(peer), replaced=heard and replaced)
         self.leaves.say(peer)
         yield from self.swaps.unlinked(peer)
 
@@ -363,8 +365,8 @@ class Overlay:
             case Leave() if peer in self.swaps.hidden():
                 self._left[peer] = None
                 yield Replayed(peer)
-            case Leave():
-                yield from self._leave(peer, [], heard=True)
+            case Leave(replaced=replaced):
+                yield from self._leave(peer, [], heard=True, replaced=replaced)
             case Events() | Steered():
                 yield from self._on_steered(peer, message, custody)
             case _ if isinstance(message, STEPS):

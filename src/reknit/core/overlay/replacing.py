@@ -234,9 +234,11 @@ class Replacing:
         for strategy in self.strategies.values():
             strategy.met(peer)
 
-    def unlinked(self, peer: str, keep: bool) -> None:
+    def unlinked(self, peer: str, keep: bool, replaced: bool) -> None:
         if not keep:
             self.met(peer)
+        if replaced:
+            self.walk.replaced(peer)
         self.walk.unlinked(peer)
         self.repair.unlinked(peer)
 

@@ -165,8 +165,9 @@ class Walk:
             return busy, True
         if why := self._misfit(prepare, place):
             return why, False
-        if prepare.vanished and not place.is_near and (gone := self._unreached(place)):
-            return gone, not self.is_lost(place.behind)
+        beyond = None if place.is_near or place.is_last or not prepare.vanished else self.links.of[place.behind]
+        if beyond is not None and not beyond.greeted:  # by way of a broker that does not reach the other end either
+            return f"{self.turn.node} does not reach {place.behind} either", not self.is_lost(place.behind)
         self._lock = Lock(prepare, place, self.turn.now + self.options.lease_s, self.turn.now)
         self._enter(place)
         self.overlay.search.reserved = f"{self.turn.node} takes part in a change that {place.change.path[0]} began"
@@ -177,7 +178,7 @@ class Walk:
         elif place.is_near:
             self.new_links.ask(place.behind, prepare.address, place.change.id)
         else:
-            self._send(place.behind, prepare)
+            self.send(place.behind, prepare)
         return "", False
 
     def _misfit(self, prepare: Prepare, place: Place) -> str:
@@ -210,29 +211,24 @@ class Walk:
             return f"{self.turn.node} sees its link to {place.old_peer} to be up"
         return ""
 
-    def _unreached(self, place: Place) -> str:
-        """What is lost is not replaced by way of a broker that does not reach the other end either."""
-        reached = place.is_last or self.links.of[place.behind].greeted
-        return "" if reached else f"{self.turn.node} does not reach {place.behind} either"
-
     def _agree(self, prepare: Prepare, place: Place) -> Iterator[OverlayEvent]:
         """B: all are locked. Where the old link is gone for A, it is for us."""
         if prepare.vanished and place.behind in self.links.of:
             keep = self.strategies[place.change.strategy].keeps
             yield from self.overlay.cut(place.behind, f"lost to {place.behind}", keep, lost=True)
-        self._send(place.before, Prepared(place.change.id, "", retry=False))
+        self.send(place.before, Prepared(place.change.id, "", retry=False))
 
     def on_prepare(self, peer: str, prepare: Prepare) -> Iterator[OverlayEvent]:
         place = Place.find(prepare.change, self.turn.node)
         if place is None or place.before != peer or place.is_first:
-            self._send(peer, Prepared(prepare.change.id, f"{self.turn.node} has no such place on the path", False))
+            self.send(peer, Prepared(prepare.change.id, f"{self.turn.node} has no such place on the path", False))
             return
         if place.is_far and not self.new_links.serves(peer, prepare.change.id):
-            self._send(peer, Prepared(prepare.change.id, f"{peer} and {self.turn.node} are linked already", False))
+            self.send(peer, Prepared(prepare.change.id, f"{peer} and {self.turn.node} are linked already", False))
             return
         error, retry = yield from self._take(prepare, place)
         if error:
-            self._send(peer, Prepared(prepare.change.id, error, retry))
+            self.send(peer, Prepared(prepare.change.id, error, retry))
 
     def on_prepared(self, peer: str, prepared: Prepared) -> Iterator[OverlayEvent]:
         lock = self._lock_for(prepared.id)
@@ -241,7 +237,7 @@ class Walk:
         if prepared.error:
             self._back_out(lock, prepared.error, prepared.retry)
         elif not lock.place.is_first:
-            self._send(lock.place.before, prepared)
+            self.send(lock.place.before, prepared)
         elif self.turn.now > lock.expires - self.options.lease_s / 2:
             self._abort(lock, "the brokers on the path did not answer in time", retry=True)
         else:
@@ -250,7 +246,7 @@ class Walk:
     def connected(self, id_: str) -> None:
         """C: the new link is there, and the walk goes on over it."""
         if (lock := self._lock_for(id_)) is not None:
-            self._send(lock.place.behind, lock.prepare)
+            self.send(lock.place.behind, lock.prepare)
 
     def denied(self, peer: str, reason: str, retry: bool) -> None:
         """C: the far end will have no link."""
@@ -265,19 +261,19 @@ class Walk:
         if lock.place.is_first:
             self._failed(lock.change.id, error, retry)
         else:
-            self._send(lock.place.before, Prepared(lock.change.id, error, retry))
+            self.send(lock.place.before, Prepared(lock.change.id, error, retry))
 
     def _abort(self, lock: Lock, error: str, retry: bool) -> None:
         """The same, and tell those behind as well."""
         if not lock.place.is_last:
-            self._send(lock.place.behind, Abort(lock.change.id))
+            self.send(lock.place.behind, Abort(lock.change.id))
         self._back_out(lock, error, retry)
 
     def on_abort(self, peer: str, abort: Abort) -> None:
         lock = self._lock_for(abort.id)
         if lock is not None and peer == lock.place.before and not lock.gone:
             if not lock.place.is_last:
-                self._send(lock.place.behind, abort)
+                self.send(lock.place.behind, abort)
             self._release()
 
     # --- the old link goes
@@ -300,6 +296,11 @@ class Walk:
         if peer in self.links.of:
             yield from self.overlay.cut(peer, "out of reach, and replaced", strategy.keeps, lost=True)
 
+    def replaced(self, peer: str) -> None:
+        """B has died since it agreed, and knows of no change any more: whether it came about, a search will tell."""
+        if self._lock is None or self._lock.place.old_peer != peer:
+            self.overlay.joins.want_back(peer, self.links.of[peer].address, self.options.lease_s)
+
     def unlinked(self, peer: str) -> None:
         """A neighbour is gone: the other end of the old link, as it should be; or one that the path leads over."""
         lock = self._lock
@@ -313,7 +314,7 @@ class Walk:
             lock.gone = True
             lock.expires = self.turn.now + self.options.lease_s
             if lock.place.is_last and self.flushes:
-                self._send(lock.place.before, Flush(lock.change))
+                self.send(lock.place.before, Flush(lock.change))
         elif not lock.gone and peer in (lock.place.before, lock.place.behind):
             self._abort(lock, f"{self.turn.node} has lost {peer}, over which the path led", retry=False)
 
@@ -335,7 +336,7 @@ class Walk:
             return
         lock.flushed = True
         if not lock.place.is_first:
-            self._send(lock.place.before, flush)
+            self.send(lock.place.before, flush)
         elif lock.left:
             yield from self._begin(lock)
 
@@ -349,19 +350,19 @@ class Walk:
     def finished(self, change: Change) -> None:
         """D: the change is over."""
         if (lock := self._lock_for(change.id)) is not None:
-            self._send(lock.place.before, Done(change.id))
+            self.send(lock.place.before, Done(change.id))
             self._end(lock)
 
     def on_done(self, peer: str, done: Done) -> None:
         lock = self._lock_for(done.id)
         if lock is not None and peer == (lock.place.behind if lock.place.at <= lock.change.near else lock.place.before):
             if lock.place.at <= lock.change.near and not lock.place.is_first:
-                self._send(lock.place.before, done)
+                self.send(lock.place.before, done)
             self._end(lock)
 
     def _end(self, lock: Lock) -> None:
         if lock.place.at > lock.change.near and not lock.place.is_last:
-            self._send(lock.place.behind, Done(lock.change.id))
+            self.send(lock.place.behind, Done(lock.change.id))
         self.history.end(lock.change.id)
         self.lost.pop(lock.place.old_peer, None)
         self._release()
@@ -388,8 +389,6 @@ class Walk:
         """To a neighbour, or over the new link; nothing happens if there is neither."""
         if (link := self.links.of.get(peer)) is not None and not link.leaving:
             self.history.sent(id_of(message), link.send(message))
-
-    _send = send
 
     # --- looking in
 
@@ -437,7 +436,7 @@ class Walk:
     def _undo(self, lock: Lock, error: str) -> None:
         """Perhaps nothing has come in place of the old link. A search will tell."""
         if not lock.place.is_last:
-            self._send(lock.place.behind, Abort(lock.change.id))
+            self.send(lock.place.behind, Abort(lock.change.id))
         self.history.end(lock.change.id, error)
         self._release()
         for peer, address in others_of(lock).items():

@@ -15,8 +15,8 @@ from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Leave, Message, Unlock
-from tests.core.desk import Desk, event, pattern
+from reknit.wire.messages import Close, Events, Inquire, Leave, Mark, Message, Seated, Snapshot, Unlock
+from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
 FOUND = {
@@ -188,3 +188,43 @@ def test_what_the_middle_has_sent_on_the_replaced_link_is_not_brought_to_the_goa
     middle.say(Events([event("a", 1, "z.1")]), Leave())
     assert outside.topics() == ["a"]
     assert goal.topics() == []
+
+
+def _middle_is_back() -> tuple[Desk, FarEnd, FarEnd, Inquire]:
+    """It has handed a link over in the life before; its goal and a neighbour that has nothing to do with that."""
+    notes = Notes(closing={"a": Closing(("a", 1 << 47), "c", "", Part.MIDDLE)})
+    desk = Desk("c", "x", name="b", notes=write_notes(notes))
+    goal, outside = desk.far_end("c", 1), desk.far_end("x", 2)
+    goal.greet()
+    goal.say(Seated(("a", 1 << 47)), Snapshot([], last=True))
+    outside.greet()
+    outside.say(Snapshot([], last=True))
+    (asked,) = [each for each in outside.heard() if isinstance(each, Inquire)]
+    assert (asked.of, asked.to) == ("b", "x")
+    return desk, goal, outside, asked
+
+
+def _closed(goal: FarEnd) -> bool:
+    return any(isinstance(each, Close) and not each.from_mover for each in goal.heard())
+
+
+def test_a_way_is_closed_behind_what_a_neighbour_sends_again_that_has_died_as_well() -> None:
+    """It has told all that it wants, and may still wait for others before it routes."""
+    _, goal, outside, asked = _middle_is_back()
+    assert not _closed(goal)
+    outside.say(Mark(asked.id, asked.of, asked.life, 1))
+    assert _closed(goal)
+
+
+def test_a_neighbour_that_does_not_answer_is_not_waited_for_for_ever() -> None:
+    desk, goal, _, _ = _middle_is_back()
+    desk.run(2 * max(desk.broker.options.overlay.absent_s_max, desk.broker.options.overlay.lease_s))
+    goal.redial(3)
+    goal.greet()
+    assert _closed(goal)
+
+
+def test_nor_is_one_that_leaves() -> None:
+    _, goal, outside, _ = _middle_is_back()
+    outside.say(Leave())
+    assert _closed(goal)

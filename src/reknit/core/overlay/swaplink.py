@@ -119,7 +119,7 @@ class SwapLinks(SwapReturns):
         elif isinstance(step, Inquire):
             self._on_inquire(peer, step, custody)
         elif isinstance(step, Mark):
-            self._on_mark(step, custody)
+            self._on_mark(peer, step, custody)
         elif swap is None or swap.note.id != step.id:
             yield from self._on_stale(peer, step, custody)
         elif not self.ready and self._waits_for_tables(swap, step):
@@ -432,6 +432,7 @@ class SwapLinks(SwapReturns):
     def due(self) -> Iterator[OverlayEvent]:
         now, swap = self.turn.now, self.current
         self._forget_ended()
+        self._await_no_more(*[peer for peer, until in self._awaited.items() if now >= until])
         if swap is not None and swap.ask_at is not None and now >= swap.ask_at:
             self._ask(swap)
         if swap is not None and swap.note.stage is Stage.LOCKED and now >= swap.give_up_at:

@@ -15,8 +15,9 @@ other end that all older ones stand before (``Inquire``, ``Mark``), and brings t
     goal       the mover               the middle
 
 An answer counts for the life that gave it: if that one has died before it had left the old link, it is asked again.
-Whoever is asked answers when it routes again, and, to a goal, when the mover has left the old link, too. A goal passes
-on even events that have been here before: it was not to bring them to the third, as long as the third got them
+Whoever is asked answers when it routes again, and, to a goal, when the mover has left the old link, too. Its other
+neighbours are asked as well, for one of them may have died at the same time, and still hold what it is to send again:
+what closes a way is said behind that. A goal passes on even events that have been here before: it was not to bring them to the third, as long as the third got them
 directly.
 
 Nobody waits for ever: whoever is away for too long, or no neighbour any more, is not waited for. What is held back is
@@ -36,7 +37,7 @@ from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
 from reknit.core.overlay.events import Arrived, OverlayEvent
 from reknit.core.overlay.history import History
-from reknit.core.overlay.notes import Ended, Part
+from reknit.core.overlay.notes import Closing, Ended, Part
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step
@@ -102,6 +103,9 @@ class SwapReturns(SwapStalls):
         self._inquiries: list[tuple[str, Inquire, Custody]] = []  # by whom they came; to be answered
         self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
         self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
+        self._awaited: dict[
+            str, float
+        ] = {}  # neighbours that are to answer before what is late is said, and until when
         self._left_in: dict[str, int] = {}  # by far end of a replaced link that has left it: in which of its lives
 
     # --- a new life
@@ -112,6 +116,15 @@ class SwapReturns(SwapStalls):
         for id_, ended in self.ended.items():
             self._inquire_as_goal(id_, ended.middle)
             self._remember_ended(id_)
+        for closing in self.closing.values():
+            self._inquire_around(closing)
+
+    def _inquire_around(self, closing: Closing) -> None:
+        """Those that have nothing to do with it."""
+        for peer in self.neighbours():
+            if peer != closing.goal and peer not in self._awaited:
+                self._awaited[peer] = self._until
+                self._send(peer, Inquire(closing.id, self.turn.node, peer, self.links.incarnation))
 
     def _inquire_by_goal(self, id_: SwapId, goal: str, old: str) -> None:
         self._inquire(_Hold(id_, goal, goal, old, self._until), old)
@@ -138,7 +151,7 @@ class SwapReturns(SwapStalls):
 
     def _say_late(self, peer: str, step: Step, custody: Custody | None = None) -> None:
         """Behind all that comes back from further off: a way is closed by it."""
-        if self.ready:
+        if self.ready and not self._awaited:
             self._send(peer, step, custody)
             return
         if custody is not None:
@@ -146,6 +159,8 @@ class SwapReturns(SwapStalls):
         self._late.append((peer, step, custody))
 
     def _say_what_is_late(self) -> None:
+        if not self.ready or self._awaited:
+            return
         late, self._late = self._late, []
         for peer, step, custody in late:
             if custody is not None:
@@ -253,16 +268,28 @@ class SwapReturns(SwapStalls):
         else:  # whoever was there had no more to say when it left
             self._marks.append((Mark(inquire.id, inquire.of, inquire.life), custody))
 
-    def _on_mark(self, mark: Mark, custody: Custody) -> None:
-        if mark.to == self.turn.node:
+    def _await_no_more(self, *peers: str) -> None:
+        for peer in peers:
+            if self._awaited.pop(peer, None) is not None and not self._awaited:
+                self._say_what_is_late()
+
+    def unlinked(self, peer: str) -> Iterator[OverlayEvent]:
+        self._await_no_more(peer)
+        yield from super().unlinked(peer)
+
+    def _on_mark(self, peer: str, mark: Mark, custody: Custody) -> None:
+        if mark.to == self.turn.node and peer in self._awaited:
+            if mark.life == self.links.incarnation:
+                self._await_no_more(peer)
+        elif mark.to == self.turn.node:
             self.turn.see(Kind.CHANGE, detail="return: mark at the one that is back")
             for hold in self._holds:
                 if hold.id == mark.id and mark.life == self.links.incarnation:
                     hold.marked, hold.by = True, mark.by
                     self._ask_again(hold)
-            return
-        custody.pending += 1
-        self._marks.append((mark, custody))
+        else:
+            custody.pending += 1
+            self._marks.append((mark, custody))
 
     def left(self, peer: str) -> None:
         super().left(peer)
@@ -371,9 +398,9 @@ class SwapReturns(SwapStalls):
         return bool(self._holds or self._held_back or self._marks or self._inquiries)
 
     def _returns_deadline(self) -> float:
-        if not self._holds:
+        if not self._holds and not self._awaited:
             return min(self._ended_until.values()) if self._ended_until else inf
-        return min([hold.until for hold in self._holds] + list(self._ended_until.values()))
+        return min([*(hold.until for hold in self._holds), *self._awaited.values(), *self._ended_until.values()])
 
 
 def _third(ended: Ended, peer: str) -> str:

@@ -17,8 +17,8 @@ other end that all older ones stand before (``Inquire``, ``Mark``), and brings t
 An answer counts for the life that gave it: if that one has died before it had left the old link, it is asked again.
 Whoever is asked answers when it routes again, and, to a goal, when the mover has left the old link, too. Its other
 neighbours are asked as well, for one of them may have died at the same time, and still hold what it is to send again:
-what closes a way is said behind that. A goal passes on even events that have been here before: it was not to bring them to the third, as long as the third got them
-directly.
+what closes a way is said behind that. A goal passes on even events that have been here before: it was not to bring
+them to the third, as long as the third got them directly.
 
 Nobody waits for ever: whoever is away for too long, or no neighbour any more, is not waited for. What is held back is
 in its sender's outbox still, whose bound is the bound of what waits here.
@@ -103,9 +103,7 @@ class SwapReturns(SwapStalls):
         self._inquiries: list[tuple[str, Inquire, Custody]] = []  # by whom they came; to be answered
         self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
         self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
-        self._awaited: dict[
-            str, float
-        ] = {}  # neighbours that are to answer before what is late is said, and until when
+        self._awaited: dict[str, float] = {}  # until when: neighbours that answer before what is late is said
         self._left_in: dict[str, int] = {}  # by far end of a replaced link that has left it: in which of its lives
 
     # --- a new life

@@ -236,3 +236,15 @@ def test_a_copy_is_not_settled_before_the_first_one_is(durable: bool) -> None:
     desk.run(0.5)
     assert again.acks()[-1].settled == 1
     assert second.topics() == ["a"]
+
+
+def test_what_was_published_here_and_comes_round_waits_for_nobody() -> None:
+    """It is the very event that is on its way to the other neighbour: each of both would wait for the other."""
+    desk = Desk("m", "n")
+    first, second = desk.linked("m", 1, A), desk.linked("n", 2, A)
+    desk.publish(sure("a"))
+    (own,) = [each for message in second.heard() if isinstance(message, Events) for each in message.events]
+    assert first.topics() == ["a"]
+    second.say(Events([own]))
+    desk.run(0.5)
+    assert second.acks()[-1].settled == second.seq

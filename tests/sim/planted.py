@@ -262,20 +262,6 @@ def overlook_that_a_leave_stands_behind_what_is_held(patch: Patch) -> None:
     patch.setattr(SwapReturns, "_is_behind", behind)
 
 
-@near(252873)
-@among("crashes")
-@plant
-def wait_for_ones_own_events_that_have_come_round(patch: Patch) -> None:
-    original = Transit._entrust
-
-    def entrust(self: Transit, event: Any, sender: str, custody: Any) -> None:
-        with pytest.MonkeyPatch.context() as blind:
-            blind.setattr(self, "source", "")
-            original(self, event, sender, custody)
-
-    patch.setattr(Transit, "_entrust", entrust)
-
-
 @near(25)
 @plant
 def cover_by_topic_alone(patch: Patch) -> None:
@@ -738,18 +724,6 @@ def forget_to_say_that_a_session_is_open(patch: Patch) -> None:
     patch.setattr(Arrivals, "_open", open_)
 
 
-@plant
-def hold_what_the_old_broker_has_too(patch: Patch) -> None:
-    def sift(self: Arrivals, event: Any, sender: str, match: Any) -> bool:
-        arrival = self.of.get(match[0])
-        if arrival is None or arrival.here:
-            return True
-        arrival.held.append((event, match[1]))
-        return False
-
-    patch.setattr(Arrivals, "sift", sift)
-
-
 @near(66)
 @plant
 def mark_no_place_among_the_events_to_the_new_broker(patch: Patch) -> None:
@@ -905,13 +879,6 @@ def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:
         original(self, kept)
 
     patch.setattr(Transit, "recall", recall)
-
-
-@among("stores")
-@plant
-def deliver_what_was_kept_once_more(patch: Patch) -> None:
-    original = Transit.recall
-    patch.setattr(Transit, "recall", lambda self, kept: original(self, [(event, False) for event, _ in kept]))
 
 
 @near(63)

@@ -16,7 +16,6 @@ LONG = (
     "effects-do-not-wait-for-their-causes",
     "forget-heartbeats-that-a-neighbour-has-forgotten",
     "forget-what-members-of-a-life-before-were-to-get",
-    "hold-what-the-old-broker-has-too",
     "serve-a-session-that-has-not-arrived",
     "the-goal-takes-the-movers-events-before-the-old-way-is-closed",
     "the-mover-takes-the-goals-events-before-the-old-way-is-closed",

@@ -65,3 +65,16 @@ def test_the_lists_are_those_of_the_table(deeds: list[tuple[bool, tuple[str, str
     assert {pattern: signature for signature, pattern in held.items()} == signatures.of
     own = [each for each in table.patterns() if any(table.has(client(name), each) for name in ("ann", "ben"))]
     assert set(signatures.own) == {each.signature() for each in own}
+
+
+def test_a_wish_that_has_come_from_elsewhere_is_as_old_as_it_was_there() -> None:
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    table.add(client("ben"), A)
+    signatures.inherit("ann", A, 3.0)
+    signatures.inherit("ben", B, 4.0)  # which he does not want
+    assert (signatures.wanted_since("ann", A), signatures.wanted_since("ben", A)) == (2.0, 5.0)
+    assert signatures.age_s(A.signature()) == 3.0
+    signatures.inherit("ann", A, 1.0)
+    assert signatures.wanted_since("ann", A) == 2.0

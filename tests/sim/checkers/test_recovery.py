@@ -7,7 +7,6 @@ from reknit.sim.checkers.recovery import (
     LONG_S,
     MEANWHILE,
     MISSED,
-    MOVED,
     SOURCE_DIED,
     TAKEN_ALONG,
     check_recovery,
@@ -79,12 +78,22 @@ def test_what_is_excused_is_counted_if_somebody_has_it_and_it_never_came() -> No
         assert tally.excused == counted
 
 
-def test_what_was_owed_to_a_session_that_moves_is_excused() -> None:
-    tally, story = Tally(), _settled().published("b1", ONE)._add("b1", Kind.KEPT, event=ONE)
+def _moved(story: Story) -> Story:
     story._add("b3", Kind.MOVING, client="cay", peer="b2").attached("b2", "cay", "a")
-    story._add("b2", Kind.MOVED_IN, client="cay", peer="b3")._add("b3", Kind.MOVED_OUT, client="cay", peer="b2")
-    assert list(check_recovery(story.calm().records, tally)) == []
-    assert tally.excused == {MOVED: 1}
+    return story._add("b2", Kind.MOVED_IN, client="cay", peer="b3")._add("b3", Kind.MOVED_OUT, client="cay", peer="b2")
+
+
+def test_a_session_that_moves_is_owed_as_before() -> None:
+    story = _moved(_settled().published("b1", ONE)._add("b1", Kind.KEPT, event=ONE))
+    assert _found(story.calm()) == ["('b1.1', 1) (a) never reached cay at b2 over 1 links, though b1 had it"]
+
+
+def test_a_session_that_moves_has_wanted_what_it_wants_as_long_as_before() -> None:
+    story = _settled().published("b1", ONE)
+    for _ in range(int(LONG_S * 10) + 1):
+        story.calm()
+    _moved(story)._add("b2", Kind.RECOVERED, peer="b1", event=ONE).delivered("b2", "cay", ONE)
+    assert _found(story) == []
 
 
 def test_what_was_kept_before_is_judged_once() -> None:

@@ -49,6 +49,13 @@ class Signatures:
             self.own[signature] = self._epochs
             self._since[signature] = self.turn.now
 
+    def inherit(self, client: str, pattern: Pattern, age_s: float) -> None:
+        """It has wanted it for so long, at another broker before."""
+        if (client, pattern) in self._wishes:
+            signature, since = self.of[pattern], self.turn.now - age_s
+            self._wishes[client, pattern] = min(since, self._wishes[client, pattern])
+            self._since[signature] = min(since, self._since[signature])
+
     def want_no_more(self, client: str, pattern: Pattern) -> None:
         signature = self.of[pattern]
         del self._wishes[client, pattern]

@@ -336,7 +336,10 @@ class Sessions:
         return tuple(
             each
             for each in matches
-            if not copies.is_one(event, each[0]) and arrivals.sift(event, sender, each) and departures.sift(event, each)
+            if not copies.is_one(event, each[0])
+            and arrivals.sift(event, sender, each)
+            and copies.guard.give(event, each[0])
+            and departures.sift(event, each)
         )
 
     # --- times

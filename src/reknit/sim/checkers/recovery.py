@@ -1,10 +1,9 @@
 """Where links lose events: nothing twice, nothing to whom it was not meant for, nothing lost that somebody still has.
 
 The rules of ``delivery`` hold, but for one: what is owed may be lost, unless some broker that lived when the faults
-were healed had it in its cache then. Even then it may be in four cases. Each is a promise that is not kept yet, and is
+were healed had it in its cache then. Even then it may be in three cases. Each is a promise that is not kept yet, and is
 counted by its reason, so that nobody takes a verdict for more than it says:
 
-- Its session has moved: what its old broker did not know to be missing it cannot tell the new one.
 - The broker of its session has a store, and has died: its next life does not know what the one before was missing, nor
   what was published while it was dead, for its wishes are as young as itself. What is published from then on is owed.
 - The broker that published it has died: nobody can say any more that there was something to be missed.
@@ -24,12 +23,11 @@ from reknit.sim.checkers.delivery import Debt, Ledger, Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, Kind, Record
 
-__all__ = ["MEANWHILE", "MISSED", "MOVED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
+__all__ = ["MEANWHILE", "MISSED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
 
 LONG_S = 10.0
 """Longer than an event can be under way in a schedule."""
 
-MOVED = "its session has moved"
 MISSED = "its broker has died, which knew that it was missing"
 MEANWHILE = "published while its broker was dead"
 TAKEN_ALONG = "who had it in its cache has left"
@@ -70,9 +68,10 @@ class _Ledger(Ledger):
                 self._forgotten(record.node)
             case Kind.STARTED:
                 self.dead.pop(record.node, None)
-            case Kind.MOVED_OUT:
-                for debt in self.owed.get((record.node, record.client), {}).values():
-                    debt.excuse(MOVED)
+            case Kind.MOVED_IN:
+                for pattern in self._session((record.node, record.client)).patterns:
+                    key = (record.node, record.client, pattern)
+                    self.since[key] = min(self.since[key], self.since.get((record.peer, *key[1:]), self.since[key]))
         yield from super().see(record)
         if record.kind is Kind.CALM:
             self.kept.clear()

@@ -58,8 +58,8 @@ from reknit.wire.messages import (
     Rec,
     Refuse,
     Release,
-    Rest,
     Repair,
+    Rest,
     Seek,
     Silent,
     Snapshot,
@@ -294,7 +294,7 @@ def test_what_a_session_has_had_and_lacks_is_bounded() -> None:
     runs = [(each, each) for each in range(1, 2 * RUNS_MAX, 2)]
 
     def rest(had: dict[str, list[tuple[int, int]]], *lacks: tuple[str, int, int, list[tuple[int, int]]]) -> Rest:
-        return Rest("ann", 1, b"", False, {}, [], had, [(5, 1.0)], list(lacks))
+        return Rest("ann", 1, b"", False, {}, [], had, [(5, 1.0, 2.0)], list(lacks))
 
     good = rest({"s.1": runs[1:]}, ("s.1", 5, 9, runs[1:]))
     assert decode(encode(_data(good))) == _data(good)
@@ -304,8 +304,8 @@ def test_what_a_session_has_had_and_lacks_is_bounded() -> None:
         rest({"s.1": [(3, 2)]}),
         rest({}, ("s.1", 5, 0, [])),
         rest({}, ("s" * 1000, 5, 9, [])),
-        Rest("ann", 1, b"", False, {}, [], {}, [(5, -1.0)]),
-        Rest("ann", 1, b"", False, {}, [], {}, [(5, 1.0)] * (RUNS_MAX + 1)),
+        Rest("ann", 1, b"", False, {}, [], {}, [(5, -1.0, 1.0)]),
+        Rest("ann", 1, b"", False, {}, [], {}, [(5, 1.0, 1.0)] * (RUNS_MAX + 1)),
     ):
         with pytest.raises(BadFrame):
             decode(encode(_data(bad)))

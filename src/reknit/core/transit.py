@@ -88,6 +88,7 @@ class Transit:
             sessions.departures.is_early = recovery.leaving.is_early
             sessions.departures.last_words = recovery.heartbeat.end
             sessions.arrivals.aged = recovery.heritage.expect
+            sessions.kept = recovery.heritage.recall
             sessions.arrivals.left_for = recovery.inherit
             sessions.copies.lacks = recovery.heritage.of
             sessions.copies.runs = None if history is None else history.runs
@@ -311,7 +312,7 @@ class Transit:
             self._send_on()
             if event.sharing.alone:
                 return
-        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
+        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, event, born))
         self._deliver_back(recovery, event, self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted)
 
     def _deliver_to_heirs(self, recovery: Recovery, event: Event, born: float) -> None:
@@ -319,7 +320,7 @@ class Transit:
         if event.sharing is not None and event.sharing.alone:
             return
         guard, matches = self.sessions.copies.guard, self.routing.route(event).matches
-        wanted = tuple(each for each in matches if guard.is_watched(each[0]) and recovery.admits(*each, born))
+        wanted = tuple(each for each in matches if guard.is_watched(each[0]) and recovery.admits(*each, event, born))
         if matches := self.sessions.sift(event, "", wanted):
             self.turn.see(Kind.RECOVERED, event=event)
             self._deliver_back(recovery, event, matches)

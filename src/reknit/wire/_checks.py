@@ -90,8 +90,9 @@ def check_heritage(rest: Rest) -> None:
         raise BadFrame(f"{runs} runs that were had, {lacks} that are lacking, for {len(rest.ages)} patterns: too many")
     for source, had in rest.runs.items():
         check_digest(0, 0.0, [(source, had)])
-    for signature, age_s in rest.ages:
-        check_digest(signature, age_s, [])
+    for signature, *ages_s in rest.ages:
+        for age_s in ages_s:
+            check_digest(signature, age_s, [])
     for source, signature, top, missing in rest.lacks:
         check_digest(signature, 0.0, [(source, missing)])
         check_numbers([(signature, top)])

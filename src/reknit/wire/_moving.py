@@ -12,8 +12,8 @@ from reknit.wire._recovery import Range
 
 __all__ = ["Age", "Draining", "Lack", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "Welcome", "Withdraw"]
 
-Age: TypeAlias = tuple[int, float]
-"""The signature of a pattern, and for how many seconds it has been wanted."""
+Age: TypeAlias = tuple[int, float, float]
+"""The signature of a pattern, and for how many seconds it has been wanted; and the same of what is not of QoS 0."""
 
 Lack: TypeAlias = tuple[str, int, int, list[Range]]
 """Of what a source has said for a pattern, by its signature: the last number that has come, and what is missing."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from reknit.core.io import Deliver
+import math
+
+from reknit.core.io import Deliver, Recall
+from reknit.core.recovery.heritage import UNDER_WAY_S
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.wire.messages import Draining, Events, Misses, Offer, Repair, Rest, Silent
 from tests.core.desk import Desk
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
@@ -25,7 +29,7 @@ def test_the_old_broker_tells_how_old_wishes_are_how_far_each_stream_has_got_and
         table.events(table.n, numbered("a", number, (PA, number)))
     table.events(table.n, numbered("b", 9, (PB, 2)))
     ages, lacks = table.recovery.heritage.of("ann")
-    assert ages == [(PA, 3.0)]
+    assert ages == [(PA, 3.0, 3.0)]
     assert lacks == [("s.1", PA, 4, [(2, 3)])]
 
 
@@ -36,7 +40,7 @@ def test_it_is_told_with_the_first_part_of_the_rest() -> None:
     for number in (1, 3):
         table.events(table.n, numbered("a", number, (PA, number)))
     rest = Rest("ann", 1, b"", False, *table.broker.sessions.copies.tells("ann"))
-    assert (rest.seen["s.1"], rest.runs["s.1"], rest.ages) == (3, [(1, 1), (3, 3)], [(PA, 1.0)])
+    assert (rest.seen["s.1"], rest.runs["s.1"], rest.ages) == (3, [(1, 1), (3, 3)], [(PA, 1.0, 1.0)])
     assert rest.lacks == [("s.1", PA, 3, [(2, 2)])]
 
 
@@ -54,7 +58,15 @@ def _comes(table: RoundTable, rest: Rest, *held: Event) -> None:
 
 def _rest(seen: int, *runs: tuple[int, int], missing: tuple[tuple[int, int], ...] = ()) -> Rest:
     return Rest(
-        "ann", 1, b"", False, {"s.1": seen}, [], {"s.1": list(runs)}, [(PA, 60.0)], [("s.1", PA, seen, [*missing])]
+        "ann",
+        1,
+        b"",
+        False,
+        {"s.1": seen},
+        [],
+        {"s.1": list(runs)},
+        [(PA, 60.0, 60.0)],
+        [("s.1", PA, seen, [*missing])],
     )
 
 
@@ -85,7 +97,7 @@ def test_what_was_published_before_it_wanted_it_is_not_for_it() -> None:
     table.run(61.0)
     table.events(table.m, *_numbered(2))
     table.run(1.0)
-    _comes(table, Rest("ann", 1, b"", False, {}, [], {}, [(PA, 30.0)], []))
+    _comes(table, Rest("ann", 1, b"", False, {}, [], {}, [(PA, 30.0, 30.0)], []))
     assert _got(table) == [2]
 
 
@@ -142,3 +154,40 @@ def test_where_nothing_comes_back_nothing_of_it_is_told() -> None:
     desk.client("ann", A)
     far.say(Events([numbered("a", 1, (PA, 1))]))
     assert desk.broker.sessions.copies.tells("ann") == ({"s.1": 1}, [], {}, [], [])
+
+
+# --- the next life
+
+
+def _recalled(written: float, sure: tuple[Pattern, ...] = (A,)) -> RoundTable:
+    """Ann has had 1 and 2 of s.1; it is 10.0, and 4 is the first that comes."""
+    table = RoundTable("subscriber-pull", durable=True)
+    table.now = 10.0
+    table.give(Recall({"ann": (A,)}, {"s.1": 2}, (), (), written=written, sure={"ann": sure}))
+    table.events(table.m, numbered("a", 4, (PA, 4), qos=1))
+    return table
+
+
+def _back(table: RoundTable, *ages: float, qos: int = 1) -> list[int]:
+    """What she gets if 2 and 3 come back, which were published so long ago."""
+    table.run(1.5)
+    asked = [each for far in (table.n, table.m) for each in table.gossip(far) if isinstance(each, Misses)]
+    events = [numbered("a", number, (PA, number), qos=qos) for number in (2, 3)]
+    table.direct(Repair("x", asked[-1].asker.round, list(ages), events))
+    return _got(table)
+
+
+def test_what_was_published_since_a_life_before_wrote_something_down_is_for_its_sessions() -> None:
+    assert _back(_recalled(6.0), 5.6, 5.4) == [4, 3]
+    assert _back(_recalled(6.0), 7.6, 7.4) == [4]
+    assert _back(_recalled(math.inf), 5.6, 5.4) == [4]  # a store of an older version
+
+
+def test_unless_it_may_have_had_it_and_not_written_that_down() -> None:
+    assert _back(_recalled(6.0), 5.6, 5.4, qos=0) == [4]
+    assert _back(_recalled(6.0, sure=()), 5.6, 5.4) == [4]
+
+
+def test_a_session_that_moves_on_after_that_tells_it() -> None:
+    ages, _ = _recalled(6.0).recovery.heritage.of("ann")
+    assert ages == [(PA, 0.0, 4.0 + UNDER_WAY_S)]

@@ -1,9 +1,13 @@
-"""What a session lacks goes with it: its new broker goes on to ask where the old one has not got it.
+"""What a session lacks goes with it: its new broker, or the next life of its own, goes on to ask.
 
 The old one tells since when the session wants what it wants, and for each stream of these patterns (see ``streams``)
 the last number and what is missing before it. The new one takes these wishes for as old as they are. It gives the
 session what is in its own cache, and what is not there it misses from now on itself; also what it has had, but not
 kept. Whether the session has had an event, the ``guard`` of sessions knows.
+
+A next life, which a store has told that it has sessions, knows when the one before has written something down last. By
+then all of them wanted what they want; so they are to get what was published since. What the one before was missing it
+does not know.
 
 Owns: what is told and what follows from it. Must not know: how a session moves, or what it has had.
 """
@@ -23,6 +27,10 @@ from reknit.wire.messages import Age, Lack
 
 __all__ = ["Heritage"]
 
+UNDER_WAY_S = 1.0
+"""A question says how old a wish is, and is under way for a while. A wish of which that is known only at the least
+counts as older by so much, or what was published just behind a broker's death would be too old for the question."""
+
 
 class Heritage:
     def __init__(self, talk: Talk) -> None:
@@ -35,7 +43,10 @@ class Heritage:
         talk, now = self.talk, self.talk.turn.now
         signatures = {talk.signatures.of[pattern]: pattern for pattern in talk.table.of(client_hop(client))}
         wanted = talk.signatures.wanted_since
-        ages = [(signature, max(0.0, now - wanted(client, pattern))) for signature, pattern in signatures.items()]
+        ages = [
+            (signature, now - wanted(client, pattern), now - wanted(client, pattern, 1))
+            for signature, pattern in signatures.items()
+        ]
         room = RUNS_MAX
         lacks: list[Lack] = []
         for (source, signature), top in talk.streams.tops(talk.signatures.own):
@@ -47,13 +58,19 @@ class Heritage:
                 lacks.append((source, signature, top, missing))
         return ages[:RUNS_MAX], lacks
 
+    # --- in the next life
+
+    def recall(self, client: str, pattern: Pattern, since: float) -> None:
+        """A life before knew by then that it wants this: what was published while nobody was here is for it."""
+        self.talk.signatures.recall(client, pattern, since - UNDER_WAY_S)
+
     # --- at the new one
 
     def expect(self, client: str, ages: Iterable[Age]) -> None:
         """Its wishes are so old."""
-        for signature, age_s in ages:
+        for signature, age_s, surely_s in ages:
             if (pattern := self.talk.signatures.patterns.get(signature)) is not None:
-                self.talk.signatures.inherit(client, pattern, age_s)
+                self.talk.signatures.inherit(client, pattern, age_s, surely_s)
 
     def take(self, client: str, lacks: Sequence[Lack]) -> list[tuple[Event, tuple[Pattern, ...]]]:
         """Miss what it lacks. What is kept for it, the oldest first: whatever of that it has not had is for it."""
@@ -83,9 +100,11 @@ class Heritage:
         patterns = list(talk.table.of(client_hop(client)))
         found = {}
         for pattern in patterns:
-            after = talk.signatures.wanted_since(client, pattern)
-            for cached in talk.cache.kept(talk.signatures.of[pattern], after):
-                if cached.event.sharing is None or not cached.event.sharing.alone:
-                    found[cached.event.id] = cached
+            wanted_since = talk.signatures.wanted_since
+            for cached in talk.cache.kept(talk.signatures.of[pattern], wanted_since(client, pattern, 1)):
+                event = cached.event
+                alone = event.sharing is not None and event.sharing.alone
+                if not alone and cached.born >= wanted_since(client, pattern, event.qos):
+                    found[event.id] = cached
         events = [found[ident].event for ident in sorted(found, key=lambda ident: (found[ident].born, ident))]
         return [(event, tuple(each for each in patterns if each.matches(event))) for event in events]

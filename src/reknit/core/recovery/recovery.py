@@ -190,10 +190,10 @@ class Recovery:
         """Nothing is missing, nothing is to be said, nothing is offered any more, and nothing waits."""
         return self._round_at is None and not self.lost and self.silence.deadline() is None and not self.order.busy
 
-    def admits(self, client: str, patterns: tuple[Any, ...], born: float) -> bool:
-        """Whether the client has wanted one of these patterns since before the event was published."""
+    def admits(self, client: str, patterns: tuple[Any, ...], event: Event, born: float) -> bool:
+        """Whether the client has wanted one of these patterns since before the event was published, at ``born``."""
         wanted_since = self.talk.signatures.wanted_since
-        return any(wanted_since(client, pattern) <= born for pattern in patterns)
+        return any(wanted_since(client, pattern, event.qos) <= born for pattern in patterns)
 
     def shown(self) -> dict[str, Any]:
         """For operators."""

@@ -4,8 +4,8 @@ The rules of ``delivery`` hold, but for one: what is owed may be lost, unless so
 were healed had it in its cache then. Even then it may be in three cases. Each is a promise that is not kept yet, and is
 counted by its reason, so that nobody takes a verdict for more than it says:
 
-- The broker of its session has a store, and has died: its next life does not know what the one before was missing, nor
-  what was published while it was dead, for its wishes are as young as itself. What is published from then on is owed.
+- The broker of its session has a store, and has died since it was published: its next life does not know what the one
+  before was missing. What is published from then on is owed, also while it is dead.
 - The broker that published it has died: nobody can say any more that there was something to be missed.
 - Who had it in its cache has left the network since.
 
@@ -23,13 +23,12 @@ from reknit.sim.checkers.delivery import Debt, Ledger, Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, Kind, Record
 
-__all__ = ["MEANWHILE", "MISSED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
+__all__ = ["MISSED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
 
 LONG_S = 10.0
 """Longer than an event can be under way in a schedule."""
 
-MISSED = "its broker has died, which knew that it was missing"
-MEANWHILE = "published while its broker was dead"
+MISSED = "its broker has died since"
 TAKEN_ALONG = "who had it in its cache has left"
 SOURCE_DIED = "the broker that published it has died"
 """Why an event may be lost that is in somebody's cache."""
@@ -38,7 +37,6 @@ SOURCE_DIED = "the broker that published it has died"
 class _Ledger(Ledger):
     def __init__(self, tally: Tally, lasting: bool) -> None:
         super().__init__(tally, lasting)
-        self.dead: dict[str, None] = {}  # brokers that have died, and are not back yet
         self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
         self.taken_along: dict[EventId, None] = {}  # those that were in the cache of a broker that has left since
         self.born: dict[EventId, float] = {}
@@ -61,13 +59,12 @@ class _Ledger(Ledger):
             case Kind.RECOVERED if event is not None:
                 self.back[record.node, event.id] = None
             case Kind.SUBSCRIBED if pattern is not None:
-                self.since[record.node, record.client, pattern] = record.time
+                if not self.lasting or pattern not in self._session((record.node, record.client)).patterns:
+                    self.since[record.node, record.client, pattern] = record.time
             case Kind.DELIVERED if event is not None and (record.node, event.id) in self.back:
                 yield from self._too_old(record, event)
             case Kind.CRASHED:
                 self._forgotten(record.node)
-            case Kind.STARTED:
-                self.dead.pop(record.node, None)
             case Kind.MOVED_IN:
                 for pattern in self._session((record.node, record.client)).patterns:
                     key = (record.node, record.client, pattern)
@@ -76,12 +73,6 @@ class _Ledger(Ledger):
         if record.kind is Kind.CALM:
             self.kept.clear()
             self.taken_along.clear()
-
-    def _published(self, node: str, event: Event) -> None:
-        super()._published(node, event)
-        for key, debts in self.owed.items():
-            if key[0] in self.dead and event.id in debts:
-                debts[event.id].excuse(MEANWHILE)
 
     def _forgotten(self, node: str) -> None:
         """A broker has died."""
@@ -92,8 +83,6 @@ class _Ledger(Ledger):
                     debt.excuse(SOURCE_DIED)
                 elif key[0] == node:
                     debt.excuse(MISSED)
-        if self.lasting:
-            self.dead[node] = None
 
     def _too_old(self, record: Record, event: Event) -> Iterator[Violation]:
         patterns = self._session((record.node, record.client)).patterns

@@ -88,6 +88,7 @@ class Transit:
             sessions.departures.is_early = recovery.leaving.is_early
             sessions.departures.last_words = recovery.heartbeat.end
             sessions.arrivals.aged = recovery.heritage.expect
+            sessions.settled = recovery.talk.signatures.settle
             sessions.kept = recovery.heritage.recall
             sessions.arrivals.left_for = recovery.inherit
             sessions.copies.lacks = recovery.heritage.of

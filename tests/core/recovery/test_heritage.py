@@ -8,7 +8,7 @@ from reknit.core.io import Deliver, Recall
 from reknit.core.recovery.heritage import UNDER_WAY_S
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.wire.messages import Draining, Events, Misses, Offer, Repair, Rest, Silent
+from reknit.wire.messages import Draining, Events, Misses, Offer, Repair, Rest, Silent, Told
 from tests.core.desk import Desk
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
@@ -191,3 +191,15 @@ def test_unless_it_may_have_had_it_and_not_written_that_down() -> None:
 def test_a_session_that_moves_on_after_that_tells_it() -> None:
     ages, _ = _recalled(6.0).recovery.heritage.of("ann")
     assert ages == [(PA, 0.0, 4.0 + UNDER_WAY_S)]
+
+
+def test_after_a_while_it_is_a_session_like_any_other() -> None:
+    table = RoundTable("subscriber-pull", lost_s_max=5.0)
+    _comes(table, _rest(3, (1, 3)))
+    table.n.say(Told("ann", 1))
+    assert table.broker.sessions.busy
+    table.run(5.0)
+    table.events(table.m, numbered("a", 4, (PA, 4)))
+    assert not table.broker.sessions.busy
+    assert table.recovery.talk.signatures.wanted_since("ann", A) == 0.0
+    assert not table.broker.sessions.copies.guard

@@ -95,3 +95,15 @@ def test_what_a_life_before_wanted_counts_for_what_it_has_written_down() -> None
     turn.now = 6.0
     table.add(client("ann"), A)
     assert signatures.wanted_since("ann", A, 1) == 6.0
+
+
+def test_long_after_it_has_come_a_wish_is_as_old_as_its_coming() -> None:
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    signatures.inherit("ann", A, 3.0, 4.0)
+    turn.now = 40.0
+    signatures.settle("ben")
+    assert signatures.wanted_since("ann", A) == 2.0
+    signatures.settle("ann")
+    assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1)] == [5.0, 5.0]

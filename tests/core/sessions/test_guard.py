@@ -50,18 +50,21 @@ def test_whoever_is_watched_is_given_nothing_twice() -> None:
     assert [guard.give(event("a", seq, "s.1"), "ann") for seq in (1, 2, 1)] == [True, True, False]
     assert guard.give(event("a", 1, "s.1"), "bob")
     assert (guard.is_watched("ann"), guard.is_watched("bob")) == (True, False)
+    guard.turn.now = 9.9
+    assert (guard.over(), guard.is_watched("ann")) == ([], True)
     guard.turn.now = 10.0
-    assert not guard.is_watched("ann")
+    assert (guard.over(), guard.is_watched("ann"), bool(guard)) == (["ann"], False, False)
 
 
 def test_a_watch_ends_when_it_is_too_much_to_write_down() -> None:
     guard = _guard()
-    guard.expect("ann", {})
+    guard.expect("ann", {"t.1": [(1, 1)]})
     for seq in range(GIVEN_MAX):
         guard.give(event("a", seq + 1, "s.1"), "ann")
     assert guard.is_watched("ann")
     guard.give(event("a", GIVEN_MAX + 1, "s.1"), "ann")
     assert not guard.is_watched("ann")
+    assert guard.has_had(event("a", 1, "t.1"), "ann")
 
 
 def test_who_leaves_has_had_what_came_by_and_what_it_had_before() -> None:
@@ -69,7 +72,8 @@ def test_who_leaves_has_had_what_came_by_and_what_it_had_before() -> None:
     here = [("s.1", [(1, 4), (7, 7)])]
     assert guard.brings("bob", {"s.1": 7}, {}, here) == {"s.1": [(1, 4), (7, 7)]}
     guard.expect("ann", {"s.1": [(3, 5)]})
-    guard.turn.now = 11.0  # the watch is over
+    for seq in range(GIVEN_MAX + 1):  # too much to write down
+        guard.give(event("a", seq + 1, "u.1"), "ann")
     assert guard.brings("ann", {"s.1": 7}, {"s.1": 9, "t.1": 3}, here) == {"s.1": [(1, 5), (7, 7)], "t.1": [(1, 3)]}
 
 

@@ -117,6 +117,16 @@ class Copies:
         self.guard.forget(client)
         self._drop(client)
 
+    def settle(self) -> list[str]:
+        """Sessions that came so long ago that it is enough to know what is ahead of what this broker has seen."""
+        old = self.guard.over()
+        for client in old:
+            if ahead := self.of(client):
+                self._of[client] = ahead
+            else:
+                self._of.pop(client, None)
+        return old
+
     def _drop(self, client: str) -> None:
         if client in self._kept:
             del self._kept[client]

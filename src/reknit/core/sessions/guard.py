@@ -6,7 +6,8 @@ of the others the last number has to do, and what is below counts as had (see ``
 
 For a while the session is *watched*: what it is given here is written down, one by one. For what it lacks may have come
 by here before the session did; it is asked for again then, and whether the broker has seen it does not say whether the
-session has. If that becomes too much to write down, the watch ends: rather none than twice.
+session has. If that becomes too much to write down, the watch ends: rather none than twice. And after a time it is a
+session like any other: nothing is asked for any more that was published before it came.
 
 Owns: these numbers. Must not know: what is missing, or how it comes back.
 """
@@ -33,7 +34,7 @@ class Guard:
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self.watch_s = 0.0
-        """For how long a session is watched that has come."""
+        """For how long a session is watched that has come, and what it has had is remembered."""
         self._runs: dict[str, dict[str, list[Range]]] = {}  # by client and source
         self._given: dict[str, dict[EventId, None]] = {}  # by client that is watched
         self._until: dict[str, float] = {}
@@ -49,7 +50,15 @@ class Guard:
 
     def forget(self, client: str) -> None:
         self._runs.pop(client, None)
-        self._end_watch(client)
+        self._given.pop(client, None)
+        self._until.pop(client, None)
+
+    def over(self) -> list[str]:
+        """Sessions that came so long ago that they are like any other; they are forgotten here."""
+        old = [client for client, until in self._until.items() if self.turn.now >= until]
+        for client in old:
+            self.forget(client)
+        return old
 
     def has_had(self, event: Event, client: str) -> bool | None:
         """None if that is not known so exactly."""
@@ -60,25 +69,19 @@ class Guard:
     # --- the watch
 
     def is_watched(self, client: str) -> bool:
-        if client in self._until and self.turn.now >= self._until[client]:
-            self._end_watch(client)
-        return client in self._until
+        return client in self._given
 
     def give(self, event: Event, client: str) -> bool:
         """It is given this event; False if it was before."""
         given = self._given.get(client)
-        if given is None or not self.is_watched(client):
+        if given is None:
             return True
         if event.id in given:
             return False
         given[event.id] = None
         if len(given) > GIVEN_MAX:
-            self._end_watch(client)
+            del self._given[client]
         return True
-
-    def _end_watch(self, client: str) -> None:
-        self._given.pop(client, None)
-        self._until.pop(client, None)
 
     # --- leaving
 

@@ -91,6 +91,7 @@ class Sessions:
         self.ordered: Callable[[Subscribe], None] = lambda _: None  # is told who wants events in their order
         self.kept: Callable[[str, Pattern, float], None] = lambda client, pattern, since: None
         """Is told what a life before wanted, and since when at the least."""
+        self.settled: Callable[[str], None] = lambda _: None  # is told whose session came here long ago
         self.busy = leaves  # asked for each event: is anything on its way?
 
     def _send(self, peer: str, message: Message) -> None:
@@ -360,6 +361,8 @@ class Sessions:
         yield from self.departures.end_of_turn()
         if self.homes.over:
             self._end_those_elsewhere()
+        for client in self.copies.settle():
+            self.settled(client)
         waiting = self.arrivals.of or self._asked or self.copies or self.homes.over
         self.busy = bool(waiting) or self.departures.drain is not None
 

@@ -15,7 +15,7 @@ Owns: what is told and what follows from it. Must not know: how a session moves,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.ranges import numbers_of, to_ranges
@@ -72,8 +72,10 @@ class Heritage:
             if (pattern := self.talk.signatures.patterns.get(signature)) is not None:
                 self.talk.signatures.inherit(client, pattern, age_s, surely_s)
 
-    def take(self, client: str, lacks: Sequence[Lack]) -> list[tuple[Event, tuple[Pattern, ...]]]:
-        """Miss what it lacks. What is kept for it, the oldest first: whatever of that it has not had is for it."""
+    def take(
+        self, client: str, lacks: Sequence[Lack], has_had: Callable[[Event], bool]
+    ) -> list[tuple[Event, tuple[Pattern, ...]]]:
+        """Miss what it lacks. What is kept that it wants and has not had, the oldest first, is for it."""
         left = self.talk.options.losses_max // 2
         for source, signature, top, ranges in lacks:
             epoch = self.talk.signatures.own.get(signature)
@@ -81,7 +83,7 @@ class Heritage:
                 numbers = [*numbers_of(ranges, left), *self._since(source, signature, top, epoch)][: max(0, left)]
                 left -= len(numbers)
                 self._miss(source, signature, numbers)
-        return self._kept_for(client)
+        return self._kept_for(client, has_had)
 
     def _since(self, source: str, signature: int, top: int, epoch: int) -> Iterable[int]:
         """The numbers above its last one of which we know that they have been."""
@@ -95,7 +97,7 @@ class Heritage:
         missing = [each for each in numbers if talk.cache.find(source, signature, each, -math.inf) is None]
         talk.given_up(talk.lost.add(source, signature, missing, talk.turn.now, suspected=True))
 
-    def _kept_for(self, client: str) -> list[tuple[Event, tuple[Pattern, ...]]]:
+    def _kept_for(self, client: str, has_had: Callable[[Event], bool]) -> list[tuple[Event, tuple[Pattern, ...]]]:
         talk = self.talk
         patterns = list(talk.table.of(client_hop(client)))
         found = {}
@@ -104,7 +106,7 @@ class Heritage:
             for cached in talk.cache.kept(talk.signatures.of[pattern], wanted_since(client, pattern, 1)):
                 event = cached.event
                 alone = event.sharing is not None and event.sharing.alone
-                if not alone and cached.born >= wanted_since(client, pattern, event.qos):
+                if not alone and cached.born >= wanted_since(client, pattern, event.qos) and not has_had(event):
                     found[event.id] = cached
         events = [found[ident].event for ident in sorted(found, key=lambda ident: (found[ident].born, ident))]
         return [(event, tuple(each for each in patterns if each.matches(event))) for event in events]

@@ -11,7 +11,7 @@ delivered, or how an algorithm finds what is lost.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reknit.core.links.custody import Custody
@@ -102,9 +102,11 @@ class Recovery:
         if self._round_at is None and (self._proactive or self._lost_now):
             self._set_round()
 
-    def inherit(self, client: str, lacks: Sequence[Lack]) -> list[tuple[Event, tuple[Pattern, ...]]]:
+    def inherit(
+        self, client: str, lacks: Sequence[Lack], has_had: Callable[[Event], bool]
+    ) -> list[tuple[Event, tuple[Pattern, ...]]]:
         """As ``Heritage.take``."""
-        kept = self.heritage.take(client, lacks)
+        kept = self.heritage.take(client, lacks, has_had)
         if self._round_at is None:
             self._set_round()
         return kept

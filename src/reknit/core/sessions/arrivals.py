@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from reknit.core.io import Deliver, Discard, Import, KeepMove, Match, Reserve
 from reknit.core.routing.base import Routing
@@ -43,6 +44,8 @@ from reknit.wire.messages import Age, Lack, Message, Offer, Opened, Rest, Taken,
 
 __all__ = ["Arrivals"]
 
+_Held: TypeAlias = tuple[Event, tuple[Pattern, ...]]
+_HasHad: TypeAlias = Callable[[Event], bool]
 _TOO_LATE = "it took too long"
 
 
@@ -59,7 +62,7 @@ class _Arrival:
     here: bool = False
     state: list[bytes] = field(default_factory=list)
     state_bytes: int = 0
-    held: list[tuple[Event, tuple[Pattern, ...]]] = field(default_factory=list)
+    held: list[_Held] = field(default_factory=list)
     lacks: list[Lack] = field(default_factory=list)
 
 
@@ -84,8 +87,8 @@ class Arrivals:
         self.options = options
         self.of: dict[str, _Arrival] = {}  # by client
         self.aged: Callable[[str, list[Age]], None] = lambda client, ages: None  # is told how old its wishes are
-        self.left_for: Callable[[str, list[Lack]], list[tuple[Event, tuple[Pattern, ...]]]] = lambda client, lacks: []
-        """Is told what it lacks, and says what is here of what it wants: whatever of that it has not had is for it."""
+        self.left_for: Callable[[str, list[Lack], _HasHad], list[_Held]] = lambda client, lacks, has_had: []
+        """Is told what it lacks, and says what is here of what it wants and has not had."""
 
     # --- what the old broker says
 
@@ -157,8 +160,9 @@ class Arrivals:
         arrival.here = True
         self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
         self.turn.effects.append(Import(client, b"".join(arrival.state)))
+        left = self.left_for(client, arrival.lacks, lambda event: self.copies.is_one(event, client))
         had: dict[EventId, None] = {}
-        for event, patterns in (*self.left_for(client, arrival.lacks), *arrival.held):
+        for event, patterns in (*left, *arrival.held):
             if event.id in had or self.copies.is_one(event, client) or not self.copies.guard.give(event, client):
                 continue
             had[event.id] = None

@@ -112,3 +112,11 @@ def test_there_a_crash_excuses_what_may_be_meant_for_that_broker_and_that_is_cou
                 tally = Tally()
                 assert _told(*what, *end, CALM, tally=tally, lossy=True, lasting=lasting) == []
                 assert tally.excused[GROUP] == count
+
+
+def test_what_is_published_while_that_broker_is_dead_waits_for_it_and_when_its_members_are_back_it_is_as_before() -> (
+    None
+):
+    assert len(_told(CRASHED, PUBLISHED, BACK, *LINKED, KEPT, CALM, lossy=True)) == 1
+    bob = ("b2", Kind.JOINED, {"client": "bob", "pattern": A, "detail": "g"})
+    assert len(_told(CRASHED, BACK, *LINKED, bob, PUBLISHED, KEPT, CALM, lossy=True)) == 1

@@ -19,8 +19,8 @@ stays so.
 Where links lose events, one is owed only if some broker that lived when the faults were healed had it in its cache
 then, or what it was sent on as; that it has settled says nothing. With stores a crash of any broker is an excuse: what
 it was missing its next life does not know. Without, so is the crash of a broker that has had a member since all was
-calm, also for what is published when it is back: that may be meant for it, and its next life wants it only when its
-members have come again. What is excused so though it was owed, and is in somebody's cache, is counted.
+calm, also for what is published when it is back and its members are not: that may be meant for it, and its next life
+does not want it before. What is excused so though it was owed, and is in somebody's cache, is counted.
 """
 
 from __future__ import annotations
@@ -188,10 +188,14 @@ class _Tokens:
                     continue
                 if not any(self._reaches(node, broker) for broker, _ in debt.witnesses):
                     continue
-                if self.lossy and any(host in self.young for host in self.hosts.get(group, {})):
+                if self.lossy and any(self._is_bare(host, members) for host in self.hosts.get(group, {})):
                     self.excused[event.id, group] = None
                 else:
                     self.owed[event.id, group] = debt
+
+    def _is_bare(self, host: str, members: dict[_Member, bool]) -> bool:
+        """Whether it has died and is back, and its members have not come again. What is sent to the dead waits."""
+        return host in self.young and host not in self.dead and all(broker != host for broker, _ in members)
 
     def _reaches(self, one: str, other: str) -> bool:
         return one == other or bool(find_path(list(self.forest.edges()), one, other))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from reknit.core.io import (
@@ -76,6 +78,18 @@ def test_what_came_by_goes_along_and_causes_nothing(keeper: Keeper) -> None:
     ledger.note(Keep([event(2)], routed=True))
     batch = ledger.take()
     assert [key for shelf, key in batch if shelf == "seen"] == [b"z.1"]
+
+
+def test_where_it_matters_it_is_kept_when_something_was_written_last(keeper: Keeper) -> None:
+    ledger, store = Ledger(keeper, {}, {}), MemoryStore()
+    ledger.note(Keep([event(1)], routed=True))
+    store.commit(ledger.take())
+    assert read_past(store.load(), keeper, "file").recall([], 900.0).written == math.inf
+    ledger.wall_offset, ledger.clock = 1_000.0, lambda: 2.5
+    assert ledger.take() == {}
+    ledger.note(Keep([event(2)], routed=True))
+    store.commit(ledger.take())
+    assert read_past(store.load(), keeper, "file").recall([], 900.0).written == 102.5
 
 
 def test_sources_are_bounded_and_the_first_goes(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:

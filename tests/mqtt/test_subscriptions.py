@@ -111,3 +111,9 @@ def test_where_there_are_no_wildcards_a_filter_with_one_is_refused_with_the_reas
             "this broker takes exact topics, not filters with + or #",
         )
     assert not isinstance(read_request(Request("a/b", 0), (), options), Refusal)
+
+
+def test_what_is_wanted_at_qos_0_is_not_sure_to_be_written_down() -> None:
+    held = Subscriptions()
+    held.restore([Subscription(name, Pattern.parse(name), qos) for qos, name in enumerate("abc")])
+    assert held.sure_patterns() == (Pattern.parse("b"), Pattern.parse("c"))

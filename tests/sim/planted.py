@@ -34,6 +34,7 @@ from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
 from reknit.core.recovery.cache import EventCache
+from reknit.core.recovery.heritage import Heritage
 from reknit.core.recovery.history import History
 from reknit.core.recovery.lost import LostBuffer
 from reknit.core.recovery.order import Order
@@ -49,6 +50,7 @@ from reknit.core.routing.table import Route, Table
 from reknit.core.sessions.arrivals import Arrivals
 from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.departures import Departures
+from reknit.core.sessions.guard import Guard
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.shares.asides import Asides
 from reknit.core.shares.lines import Group, GroupLines
@@ -1107,3 +1109,26 @@ def send_once_what_a_group_shares(patch: Patch) -> None:
 def forget_heartbeats_that_a_neighbour_has_forgotten(patch: Patch) -> None:
     patch.setattr(Link, "lasting", tuple(kind for kind in Link.lasting if kind is not Silent))
     patch.setattr(Silence, "_say_later", lambda self, signature, count, now: None)
+
+
+# --- what goes with a session where events are lost
+
+
+@near(24)
+@among("loss")
+@plant
+def tell_nobody_what_a_session_lacks(patch: Patch) -> None:
+    patch.setattr(Heritage, "of", lambda self, client: ([], []))
+
+
+@among("loss")
+@plant
+def take_all_that_is_kept_for_what_a_session_lacks(patch: Patch) -> None:
+    patch.setattr(Guard, "has_had", lambda self, event, client: False if client in self._runs else None)
+
+
+@near(32)
+@among("loss")
+@plant
+def take_wishes_of_a_life_before_for_new_ones(patch: Patch) -> None:
+    patch.setattr(Heritage, "recall", lambda self, client, pattern, since: None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections import Counter
 
 import pytest
 
@@ -25,13 +25,21 @@ def test_the_number_of_processes_does_not_matter() -> None:
 
 def test_a_report_adds_up() -> None:
     report = Report()
-    good = SeedResult(1, (), 0, Tally(published=3, delivered=2, owed=1), 10, {"published": 3})
-    bad = SeedResult(2, ("a", "b"), 30, Tally(published=1, lost=1), 5, {"published": 1, "fault: crash": 2})
+    good = SeedResult(1, (), 0, Tally(published=3, delivered=2, owed=1, excused=Counter(why=1)), 10, {"published": 3})
+    bad = SeedResult(
+        2, ("a", "b"), 30, Tally(published=1, lost=1, excused=Counter(why=1)), 5, {"published": 1, "fault: crash": 2}
+    )
     report.add(good)
     report.add(bad)
     assert (report.schedules, report.violations, report.failed) == (2, 30, [bad])
-    assert dataclasses.asdict(report.tally) == dataclasses.asdict(Tally(published=4, delivered=2, owed=1, lost=1))
+    assert report.tally == Tally(published=4, delivered=2, owed=1, lost=1, excused=Counter(why=2))
     assert report.coverage == {"published": 4, "fault: crash": 2}
+
+
+def test_what_a_checker_excuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally(excused=Counter({"it was late": 2}))
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed, focus: Outcome(draw(seed), [], tally, []))
+    assert check_seed(3).coverage["excused: it was late"] == 2
 
 
 def test_of_many_violations_some_are_shown_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from reknit.core.broker import Broker
@@ -64,5 +65,9 @@ def test_a_broker_that_dies_leaves_its_sessions_and_what_they_want() -> None:
     broker.handle(Due(), 0.0)
     broker.handle(Attach("ann"), 0.0)
     broker.handle(Subscribe("ann", (Pattern.parse("a/+"),)), 0.0)
+    broker.handle(Due(), 2.0)
+    assert shelf.recall().written == math.inf
     shelf.leave(broker)
-    assert shelf.recall().clients == {"ann": (Pattern.parse("a/+"),)}
+    recall = shelf.recall()
+    assert recall.clients == recall.sure == {"ann": (Pattern.parse("a/+"),)}
+    assert recall.written == 2.0

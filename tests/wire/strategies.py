@@ -188,6 +188,7 @@ MESSAGES: list[wire.Message] = [
     wire.Offer("ann", 1, 0, [_A], True),
     wire.Opened("ann", 1, "", False),
     wire.Rest("ann", 1, b"", False, {"b1.1": 7}, [("s.1", 3)]),
+    wire.Rest("ann", 1, b"", False, {}, [], {"s.1": [(1, 4)]}, [(5, 1.5, 2.5)], [("s.1", 5, 9, [(2, 3)])]),
     wire.Rest("ann", 1, b"state", True),
     wire.Taken("ann", 1),
     wire.Told("ann", 1),

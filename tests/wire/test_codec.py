@@ -59,6 +59,7 @@ from reknit.wire.messages import (
     Refuse,
     Release,
     Repair,
+    Rest,
     Seek,
     Silent,
     Snapshot,
@@ -287,6 +288,27 @@ def test_brokers_that_are_gone_and_those_who_may_not_know_are_bounded() -> None:
         with pytest.raises(BadFrame, match="over the"):
             decode(encode(frame))
     assert decode(encode(_data(Leave(many[1:])))) == _data(Leave(many[1:]))
+
+
+def test_what_a_session_has_had_and_lacks_is_bounded() -> None:
+    runs = [(each, each) for each in range(1, 2 * RUNS_MAX, 2)]
+
+    def rest(had: dict[str, list[tuple[int, int]]], *lacks: tuple[str, int, int, list[tuple[int, int]]]) -> Rest:
+        return Rest("ann", 1, b"", False, {}, [], had, [(5, 1.0, 2.0)], list(lacks))
+
+    good = rest({"s.1": runs[1:]}, ("s.1", 5, 9, runs[1:]))
+    assert decode(encode(_data(good))) == _data(good)
+    for bad in (
+        rest({"s.1": runs}),
+        rest({}, ("s.1", 5, 9, runs)),
+        rest({"s.1": [(3, 2)]}),
+        rest({}, ("s.1", 5, 0, [])),
+        rest({}, ("s" * 1000, 5, 9, [])),
+        Rest("ann", 1, b"", False, {}, [], {}, [(5, -1.0, 1.0)]),
+        Rest("ann", 1, b"", False, {}, [], {}, [(5, 1.0, 1.0)] * (RUNS_MAX + 1)),
+    ):
+        with pytest.raises(BadFrame):
+            decode(encode(_data(bad)))
 
 
 def test_a_frame_that_is_too_long_is_not_looked_at() -> None:

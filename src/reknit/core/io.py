@@ -7,6 +7,7 @@ sees a socket, and the shell never sees what a frame means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -358,6 +359,10 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
     moves: Sequence[KeepMove] = ()
     had: Mapping[str, Mapping[str, int]] = {}
     """By client; see ``KeepHad``."""
+    written: float = math.inf
+    """When the life before wrote something down last, by the clock of this one: what it wanted, it wanted by then."""
+    sure: Mapping[str, Sequence[Pattern]] = {}
+    """By client, what of that is delivered at QoS 1 or 2: what it was given of it at such a QoS was written down."""
 
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Stay | Publish

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reknit.core.book.retained import RetainedLines
-from reknit.core.io import Deliver, Direct, Keep, Publish
+from reknit.core.io import Deliver, Direct, Keep, Match, Publish
 from reknit.core.links.custody import Custody
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.events import Arrived
@@ -87,6 +87,13 @@ class Transit:
             sessions.departures.leaving = recovery.leaving.leave
             sessions.departures.is_early = recovery.leaving.is_early
             sessions.departures.last_words = recovery.heartbeat.end
+            sessions.arrivals.aged = recovery.heritage.expect
+            sessions.settled = recovery.talk.signatures.settle
+            sessions.kept = recovery.heritage.recall
+            sessions.arrivals.left_for = recovery.inherit
+            sessions.copies.lacks = recovery.heritage.of
+            sessions.copies.runs = None if history is None else history.runs
+            sessions.copies.guard.watch_s = recovery.options.lost_s_max
         sessions.copies.late = history is not None
         sessions.copies.last_of_own = lambda: self._seq
 
@@ -289,8 +296,11 @@ class Transit:
     def take_direct(self, datagram: bytes) -> None:
         """What has come past the tree may bring events back."""
         if self.recovery is not None:
-            for event, born in self.recovery.receive_direct(datagram):
-                self.deliver_recovered(self.recovery, event, born)
+            for event, born, new in self.recovery.receive_direct(datagram):
+                if new:
+                    self.deliver_recovered(self.recovery, event, born)
+                elif self.sessions.busy:
+                    self._deliver_to_heirs(self.recovery, event, born)
 
     def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
         """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``.
@@ -303,8 +313,20 @@ class Transit:
             self._send_on()
             if event.sharing.alone:
                 return
-        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, born))
-        matches = self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted
+        wanted = tuple(each for each in self.routing.route(event).matches if recovery.admits(*each, event, born))
+        self._deliver_back(recovery, event, self.sessions.sift(event, "", wanted) if self.sessions.busy else wanted)
+
+    def _deliver_to_heirs(self, recovery: Recovery, event: Event, born: float) -> None:
+        """What has come by here before, and was asked for again: for sessions that have come later and lack it."""
+        if event.sharing is not None and event.sharing.alone:
+            return
+        guard, matches = self.sessions.copies.guard, self.routing.route(event).matches
+        wanted = tuple(each for each in matches if guard.is_watched(each[0]) and recovery.admits(*each, event, born))
+        if matches := self.sessions.sift(event, "", wanted):
+            self.turn.see(Kind.RECOVERED, event=event)
+            self._deliver_back(recovery, event, matches)
+
+    def _deliver_back(self, recovery: Recovery, event: Event, matches: tuple[Match, ...]) -> None:
         if self.sessions.departures.drain is not None:
             for client, _ in matches:
                 self.sessions.copies.came_back(event, client)

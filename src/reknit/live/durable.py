@@ -82,6 +82,7 @@ class DurableDriver(Driver):
         self._stopping = False
         self._ledger = ledger
         ledger.wall_offset = self.wall_offset
+        ledger.clock = self._clock if broker.recovery is not None else None
         self._store = store
         self._past: Past | None = past
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="reknit-store")

@@ -14,13 +14,15 @@ it matters only to sessions that last, and what those were given is in the same 
     moves     client              a session that is on its way, or may be
     had       client              by source, what one that has moved here had before, beyond what came by here
     about     incarnation         of the last life, so that the next one is another even if the clock goes back
+    about     written             where lost events come back: when this was written last, in ms since 1970
 
 Owns: these entries, and how they become values again. Must not know: how or when a batch is committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +59,7 @@ ASIDE, MOVES, HAD = "aside", "moves", "had"
 SOURCES_MAX = 4_096
 """Sources whose last event is written down; beyond it the one that was written first goes."""
 _INCARNATION = b"incarnation"
+_WRITTEN = b"written"
 _ROUTED, _UNROUTED = b"r", b"u"
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -127,6 +130,7 @@ class Ledger:
         self._keeper = keeper
         self._seen = seen
         self._written = dict(written)
+        self.clock: Callable[[], float] | None = None  # where it matters when something was written
         self._changes: Batch = {}
 
     def note(self, effect: Kept) -> None:
@@ -175,6 +179,8 @@ class Ledger:
         batch, self._changes = self._changes, {}
         batch.update(self._keeper.take())
         self._note_seen(batch)
+        if self.clock is not None:
+            batch[ABOUT, _WRITTEN] = _number(max(0, int((self.clock() + self.wall_offset) * 1000)))
         return batch
 
     def _note_seen(self, batch: Batch) -> None:
@@ -203,6 +209,8 @@ class Past:
     moves: list[KeepMove] = field(default_factory=list)
     had: dict[str, dict[str, int]] = field(default_factory=dict)
     incarnation: int = 0
+    written: float = math.inf
+    """In seconds since 1970."""
     entries: int = 0
 
     def recall(self, sessions: Iterable[KeptSession], wall_offset: float = 0.0) -> Recall:
@@ -212,7 +220,9 @@ class Past:
         shares = {client: each.shared_patterns() for client, each in asked.items()}
         changes = [_shifted(each, -wall_offset) for each in self.changes]
         asides = sorted(self.asides, key=lambda each: each.number)
-        return Recall(clients, self.seen, self.lines, self.kept, changes, shares, asides, self.moves, self.had)
+        sure = {client: each.sure_patterns() for client, each in asked.items()}
+        told = (self.lines, self.kept, changes, shares, asides, self.moves, self.had)
+        return Recall(clients, self.seen, *told, self.written - wall_offset, sure)
 
 
 def read_past(entries: Iterable[Entry], keeper: Keeper, where: str) -> Past:
@@ -263,5 +273,7 @@ def _read(past: Past, shelf: str, key: bytes, value: bytes) -> None:
         past.seen[key.decode()] = int.from_bytes(value, "big")
     elif (shelf, key) == (ABOUT, _INCARNATION):
         past.incarnation = int.from_bytes(value, "big")
+    elif (shelf, key) == (ABOUT, _WRITTEN):
+        past.written = int.from_bytes(value, "big") / 1000
     else:
         raise BadEntry(f"entry {key!r} on shelf {shelf!r} has no meaning here")

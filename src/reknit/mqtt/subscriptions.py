@@ -125,6 +125,10 @@ class Subscriptions:
         """What the core has to know."""
         return tuple(self._by_pattern)
 
+    def sure_patterns(self) -> tuple[Pattern, ...]:
+        """Of those, what is never delivered at QoS 0 because of what the client has asked for."""
+        return tuple(pattern for pattern, each in self._by_pattern.items() if all(one.qos for one in each))
+
     def shared_patterns(self) -> tuple[Share, ...]:
         """The same of groups."""
         return tuple(self._by_share)

@@ -83,6 +83,7 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
         coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
         for kind in (Kind.GAP, Kind.RECOVERED, Kind.GIVEN_UP):
             coverage[f"recovery seen: {kind.value.replace('_', ' ')}"] += coverage[kind.value]
+    coverage.update({f"excused: {why}": count for why, count in outcome.tally.excused.items()})
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
 

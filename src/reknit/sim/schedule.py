@@ -421,7 +421,7 @@ def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
         *check_bounds(records),
         *(check_sessions(records, lasting=plan.lasting, once=not plan.hops_per_s) if plan.drains else ()),
         *(check_homes(records) if plan.unique else ()),
-        *(check_shares(records, lasting=plan.lasting, lossy=lossy) if plan.groups else ()),
+        *(check_shares(records, tally, lasting=plan.lasting, lossy=lossy) if plan.groups else ()),
     ]
 
 

@@ -5,6 +5,7 @@ Owns: that. Must not know: files; a turn and what it keeps are one step here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,7 @@ class Shelf:
     asides: dict[tuple[str, int], KeepAside] = field(default_factory=dict)
     moves: dict[str, KeepMove] = field(default_factory=dict)
     had: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    written: float = math.inf
 
     def perform(self, effect: Kept) -> None:
         match effect:
@@ -85,6 +87,7 @@ class Shelf:
         here = [name for name in broker.sessions.clients if not arrivals.awaits(name)]
         self.clients = {name: tuple(table.of(client_hop(name))) for name in here}
         self.shares = {name: broker.shares.of(name) for name in here}
+        self.written = broker.turn.now
         for source, last in broker.seen.items():
             self.seen[source] = max(last, self.seen.get(source, 0))
 
@@ -93,4 +96,5 @@ class Shelf:
         lines, changes = list(self.lines.values()), list(self.changes.values())
         asides = [self.asides[key] for key in sorted(self.asides, key=lambda key: key[1])]
         moves = list(self.moves.values())
-        return Recall(self.clients, dict(self.seen), lines, kept, changes, self.shares, asides, moves, dict(self.had))
+        told = (lines, kept, changes, self.shares, asides, moves, dict(self.had))
+        return Recall(self.clients, dict(self.seen), *told, self.written, self.clients)

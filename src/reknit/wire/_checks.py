@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 
 from reknit.model.event import INTEGER_MAX
-from reknit.wire.messages import Asker, Gossip, Keeps, Misses, MissesOf, Range, Silent
+from reknit.wire.messages import Asker, Gossip, Keeps, Misses, MissesOf, Range, Rest, Silent
 
 __all__ = [
     "NAME_CHARS_MAX",
@@ -19,6 +19,7 @@ __all__ = [
     "check_asker",
     "check_digest",
     "check_gossip",
+    "check_heritage",
     "check_names",
 ]
 
@@ -79,6 +80,22 @@ def check_digest(signature: int, age_s: float, lost: list[tuple[str, list[Range]
             if not before < first <= last <= INTEGER_MAX:
                 raise BadFrame(f"a run of numbers from {first} to {last}, behind {before}")
             before = last
+
+
+def check_heritage(rest: Rest) -> None:
+    """What a session has had and lacks: not too much of either, and each as in any digest."""
+    runs = sum(map(len, rest.runs.values())) + len(rest.runs)
+    lacks = sum(len(missing) for _, _, _, missing in rest.lacks) + len(rest.lacks)
+    if max(runs, lacks, len(rest.ages)) > RUNS_MAX:
+        raise BadFrame(f"{runs} runs that were had, {lacks} that are lacking, for {len(rest.ages)} patterns: too many")
+    for source, had in rest.runs.items():
+        check_digest(0, 0.0, [(source, had)])
+    for signature, *ages_s in rest.ages:
+        for age_s in ages_s:
+            check_digest(signature, age_s, [])
+    for source, signature, top, missing in rest.lacks:
+        check_digest(signature, 0.0, [(source, missing)])
+        check_numbers([(signature, top)])
 
 
 def check_numbers(numbers: Iterable[tuple[int, int]]) -> None:

@@ -8,8 +8,15 @@ import msgspec
 
 from reknit.model.event import EventId
 from reknit.model.pattern import Pattern
+from reknit.wire._recovery import Range
 
-__all__ = ["Draining", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "Welcome", "Withdraw"]
+__all__ = ["Age", "Draining", "Lack", "Moving", "Offer", "Opened", "Rest", "Taken", "Told", "Welcome", "Withdraw"]
+
+Age: TypeAlias = tuple[int, float, float]
+"""The signature of a pattern, and for how many seconds it has been wanted; and the same of what is not of QoS 0."""
+
+Lack: TypeAlias = tuple[str, int, int, list[Range]]
+"""Of what a source has said for a pattern, by its signature: the last number that has come, and what is missing."""
 
 
 class Draining(msgspec.Struct, array_like=True, tag=30, frozen=True, gc=False):
@@ -57,6 +64,9 @@ class Rest(msgspec.Struct, array_like=True, tag=34, frozen=True, gc=False):
 
     ``seen``, of the first: by source, the last event that the client may have had; what comes again is a copy for it.
     It also says which events its client has ``had`` on another way than along the link: they stand nowhere in line.
+
+    Where events may be lost, it says more: by source the ``runs`` of what the client has had, for all or some of the
+    sources in ``seen``, for which they count instead; how old its wishes are; and what it ``lacks``.
     """
 
     client: str
@@ -65,6 +75,9 @@ class Rest(msgspec.Struct, array_like=True, tag=34, frozen=True, gc=False):
     last: bool
     seen: dict[str, int] = {}
     had: list[EventId] = []
+    runs: dict[str, list[Range]] = {}
+    ages: list[Age] = []
+    lacks: list[Lack] = []
 
 
 class Taken(msgspec.Struct, array_like=True, tag=35, frozen=True, gc=False):

@@ -21,6 +21,7 @@ from reknit.wire._checks import (
     check_asker,
     check_digest,
     check_gossip,
+    check_heritage,
     check_names,
 )
 from reknit.wire.messages import (
@@ -374,6 +375,7 @@ def _check_moving(message: Moving) -> None:
         check_names(*message.seen, *(source for source, _ in message.had))
         if len(message.state) > STATE_PART_BYTES_MAX or len(message.had) > HAD_EVENTS_MAX:
             raise BadFrame(f"a part of {len(message.state)} bytes and {len(message.had)} events: too much for one")
+        check_heritage(message)
 
 
 def _check_repair(repair: Repair) -> None:

@@ -29,7 +29,7 @@ from reknit.wire._changes import (
     Rec,
 )
 from reknit.wire._ending import Farewell, Refuse
-from reknit.wire._moving import Draining, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
+from reknit.wire._moving import Age, Draining, Lack, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 from reknit.wire._recovery import Asker, Direct, Gossip, Keeps, Manner, Misses, MissesOf, Range, Repair, Silent, Wants
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
@@ -41,6 +41,7 @@ __all__ = [
     "RETURNING",
     "Abort",
     "Ack",
+    "Age",
     "Apart",
     "Around",
     "Ask",
@@ -68,6 +69,7 @@ __all__ = [
     "Inquire",
     "Keeps",
     "Known",
+    "Lack",
     "Leave",
     "Line",
     "Lines",

@@ -20,10 +20,16 @@ PA, PB = A.signature(), B.signature()
 
 
 def numbered(
-    topic: str, seq: int, *numbers: tuple[int, int], source: str = "s.1", payload: bytes = b"", **marks: Any
+    topic: str,
+    seq: int,
+    *numbers: tuple[int, int],
+    source: str = "s.1",
+    payload: bytes = b"",
+    qos: int = 0,
+    **marks: Any,
 ) -> Event:
     number, said = write_marks(numbers, **marks)
-    return Event(topic, payload, source=source, seq=seq, number=number, marks=said)
+    return Event(topic, payload, qos=qos, source=source, seq=seq, number=number, marks=said)
 
 
 class RoundTable(Desk):
@@ -33,7 +39,8 @@ class RoundTable(Desk):
         options = {"gossip_s": 1.0, "again_s": 0.9, "again_growth": 1.0, "forward": 1.0}
         options |= {"last_resort_s": 0.0, "direct_after": 0, **more}
         patient = {"silence_s_max": 1e6, "progress_s_max": 1e6}  # the far ends acknowledge nothing
-        super().__init__("n", "m", links=patient, recovery={"algorithm": algorithm, **options})
+        durable = options.pop("durable", False)
+        super().__init__("n", "m", links=patient, recovery={"algorithm": algorithm, **options}, durable=durable)
         self.n = self.linked("n", 1, *n)
         self.m = self.linked("m", 2, *m)
         assert self.broker.recovery is not None

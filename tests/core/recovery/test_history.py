@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.core.recovery.history import IDS_MIN, History
+from reknit.core.recovery.history import IDS_MIN, RUNS_MAX, History
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 60))))
@@ -46,3 +46,22 @@ def test_sources_share_the_room() -> None:
     assert all(len(each.above) <= 2 * IDS_MIN for each in history._of.values())
     history.add("c", 1)
     assert list(history._of) == ["b", "c"]
+
+
+@given(st.sets(st.integers(1, 80)))
+def test_what_has_been_here_is_told_in_runs(numbers: set[int]) -> None:
+    history = History(10, 1000)
+    for number in numbers:
+        history.add("s", number)
+    told = {each for _, runs in history.runs() for first, last in runs for each in range(first, last + 1)}
+    assert told == numbers
+
+
+def test_of_many_runs_the_newest_are_told_and_all_before_them_counts() -> None:
+    history = History(10, 100_000)
+    for number in range(2, 2 * RUNS_MAX + 22, 2):
+        history.add("s", number)
+    ((_, runs),) = history.runs()
+    assert len(runs) == RUNS_MAX
+    assert runs[0] == (1, 22)
+    assert runs[1:] == [(number, number) for number in range(24, 2 * RUNS_MAX + 22, 2)]

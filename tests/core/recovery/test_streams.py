@@ -99,3 +99,13 @@ def test_each_number_that_did_not_come_is_missing_once(numbers: list[int], suspe
     assert {*missing, *numbers} >= set(range(base, max(numbers) + 1))
     before = [number for at, number in enumerate(numbers) if number in numbers[:at]]
     assert not [each for each in missing if each in before and each not in numbers]
+
+
+def test_a_stream_that_is_new_here_may_begin_where_somebody_else_has_got() -> None:
+    streams = _streams(first_max=5)
+    assert streams.begin(S, P, 7, 1) == 7
+    assert streams.arrived(S, P, 9, 9, 1) == Gap(range(8, 9), suspected=False)
+    assert streams.begin(S, P, 3, 1) == 9
+    assert streams.begin(S, P, 3, 2) == 3  # another epoch
+    streams.arrived("t", P, 4, 4, 1)
+    assert list(streams.tops({P: 2})) == [((S, P), 3)]

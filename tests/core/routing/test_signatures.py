@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +67,43 @@ def test_the_lists_are_those_of_the_table(deeds: list[tuple[bool, tuple[str, str
     assert {pattern: signature for signature, pattern in held.items()} == signatures.of
     own = [each for each in table.patterns() if any(table.has(client(name), each) for name in ("ann", "ben"))]
     assert set(signatures.own) == {each.signature() for each in own}
+
+
+def test_a_wish_that_has_come_from_elsewhere_is_as_old_as_it_was_there() -> None:
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    table.add(client("ben"), A)
+    signatures.inherit("ann", A, 3.0, 3.0)
+    signatures.inherit("ben", B, 4.0, 4.0)  # which he does not want
+    assert (signatures.wanted_since("ann", A), signatures.wanted_since("ben", A)) == (2.0, 5.0)
+    assert signatures.age_s(A.signature()) == 3.0
+    signatures.inherit("ann", A, 1.0, 4.0)
+    assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1)] == [2.0, 1.0]
+
+
+def test_what_a_life_before_wanted_counts_for_what_it_has_written_down() -> None:
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    signatures.recall("ann", A, 2.0)
+    assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1, 2)] == [5.0, 2.0, 2.0]
+    assert signatures.age_s(A.signature()) == 3.0
+    signatures.recall("ann", A, math.inf)  # which is not known
+    assert signatures.wanted_since("ann", A, 1) == 5.0
+    table.remove(client("ann"), A)
+    turn.now = 6.0
+    table.add(client("ann"), A)
+    assert signatures.wanted_since("ann", A, 1) == 6.0
+
+
+def test_long_after_it_has_come_a_wish_is_as_old_as_its_coming() -> None:
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    signatures.inherit("ann", A, 3.0, 4.0)
+    turn.now = 40.0
+    signatures.settle("ben")
+    assert signatures.wanted_since("ann", A) == 2.0
+    signatures.settle("ann")
+    assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1)] == [5.0, 5.0]

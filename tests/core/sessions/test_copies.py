@@ -109,3 +109,18 @@ def test_where_events_may_be_late_a_number_is_kept_as_long_as_the_session() -> N
     copies.expect("ann", {"y.1": 4})
     assert not copies.is_one(event("a", 5, "y.1"), "ann")
     assert copies.is_one(event("a", 4, "y.1"), "ann")
+
+
+def test_what_comes_back_is_known_for_a_copy_for_a_while_and_then_only_what_is_ahead_counts() -> None:
+    turn = _turn()
+    copies = Copies(turn, {"x.1": 9}, "own.1")
+    copies.late, copies.runs, copies.guard.watch_s = True, dict[str, list[tuple[int, int]]]().items, 10.0
+    copies.expect("ann", {"x.1": 5, "y.1": 4, "own.1": 3})
+    copies.guard.expect("ann", {"y.1": [(1, 2), (4, 4)]})
+    known = [("x.1", 5), ("y.1", 2), ("y.1", 3), ("own.1", 3), ("own.1", 4)]
+    assert [copies.is_one(event("a", seq, source), "ann") for source, seq in known] == [True, True, False, True, False]
+    assert copies.settle() == []
+    turn.now = 10.0
+    assert copies.settle() == ["ann"]
+    assert copies.of("ann") == {"own.1": 3, "y.1": 4}
+    assert [copies.is_one(event("a", seq, source), "ann") for source, seq in known] == [False, True, True, True, False]

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from reknit.sim.checkers.delivery import Tally
-from reknit.sim.checkers.recovery import LONG_S, check_recovery
+from reknit.sim.checkers.recovery import (
+    LONG_S,
+    MISSED,
+    SOURCE_DIED,
+    TAKEN_ALONG,
+    check_recovery,
+)
 from reknit.trace.records import DRAINED, Kind
 from tests.sim.checkers.telling import Story, event
 
@@ -41,16 +47,52 @@ def test_a_broker_that_leaves_takes_its_cache_along() -> None:
     assert _found(story) == []
     assert len(_found(story.calm())) == 1  # b1 has it still
     story = _settled().published("b1", ONE)._add("b2", Kind.KEPT, event=ONE)
-    assert _found(story._add("b2", Kind.CHANGE, peer="b1", detail=DRAINED).calm()) == []
+    tally = Tally()
+    story._add("b2", Kind.CHANGE, peer="b1", detail=DRAINED).calm()
+    assert list(check_recovery(story.records, tally)) == []
+    assert tally.excused == {TAKEN_ALONG: 1}
 
 
-def test_where_sessions_last_a_crash_forgets_what_was_missing_and_what_came_meanwhile() -> None:
-    two, three = event("a", 2), event("a", 3)
-    story = _settled().published("b1", ONE)._add("b1", Kind.KEPT, event=ONE)._add("b1", Kind.KEPT, event=two)
-    story.crashed("b3").published("b1", two)._add("b3", Kind.STARTED, detail="b3.2").network("b1-b2", "b2-b3").calm()
-    story.published("b1", three)._add("b1", Kind.KEPT, event=three).calm()
-    lost = list(check_recovery(story.records, lasting=True))
-    assert [each.what.partition(" (")[0] for each in lost] == ["('b1.1', 3)"]
+def test_where_sessions_last_a_crash_forgets_what_was_missing_but_not_that_somebody_wants_it() -> None:
+    two, three, four, tally = event("a", 2), event("a", 3), event("a", 4), Tally()
+    story = _settled().published("b1", ONE).crashed("b3").published("b1", two)
+    story._add("b3", Kind.STARTED, detail="b3.2").linked("b3", "b2").linked("b2", "b3").published("b1", three)
+    for each in (ONE, two, three):
+        story._add("b1", Kind.KEPT, event=each)
+    story.calm().published("b1", four)._add("b1", Kind.KEPT, event=four).calm()
+    lost = list(check_recovery(story.records, tally, lasting=True))
+    assert [each.what.partition(" (")[0] for each in lost] == ["('b1.1', 2)", "('b1.1', 3)", "('b1.1', 4)"]
+    assert tally.excused == {MISSED: 1}
+
+
+def test_what_is_excused_is_counted_if_somebody_has_it_and_it_never_came() -> None:
+    for kept, came, counted in ((True, False, {SOURCE_DIED: 1}), (False, False, {}), (True, True, {})):
+        tally, story = Tally(), _settled().published("b1", ONE)
+        if kept:
+            story._add("b2", Kind.KEPT, event=ONE)
+        story.crashed("b1")
+        if came:
+            story.delivered("b3", "cay", ONE)
+        assert list(check_recovery(story.calm().records, tally)) == []
+        assert tally.excused == counted
+
+
+def _moved(story: Story) -> Story:
+    story._add("b3", Kind.MOVING, client="cay", peer="b2").attached("b2", "cay", "a")
+    return story._add("b2", Kind.MOVED_IN, client="cay", peer="b3")._add("b3", Kind.MOVED_OUT, client="cay", peer="b2")
+
+
+def test_a_session_that_moves_is_owed_as_before() -> None:
+    story = _moved(_settled().published("b1", ONE)._add("b1", Kind.KEPT, event=ONE))
+    assert _found(story.calm()) == ["('b1.1', 1) (a) never reached cay at b2 over 1 links, though b1 had it"]
+
+
+def test_a_session_that_moves_has_wanted_what_it_wants_as_long_as_before() -> None:
+    story = _settled().published("b1", ONE)
+    for _ in range(int(LONG_S * 10) + 1):
+        story.calm()
+    _moved(story)._add("b2", Kind.RECOVERED, peer="b1", event=ONE).delivered("b2", "cay", ONE)
+    assert _found(story) == []
 
 
 def test_what_was_kept_before_is_judged_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from reknit.sim.checkers.sessions import check_sessions
+from reknit.trace.records import Kind
 from tests.sim.checkers.telling import Story, event
 
 E1, E2 = event("a", 1), event("a", 2)
@@ -27,6 +28,27 @@ def test_out_of_order_doubled_and_left_behind() -> None:
         "ann at b1 has taken ('b1.1', 2), which its session did not have",
         "('b1.1', 1) never came out of the session of ann at b1",
     ]
+
+
+def test_what_is_next_in_both_queues_may_be_taken_from_either() -> None:
+    """That of the group, and its own."""
+
+    def given() -> Story:
+        story = Story().attached("b1", "ann")
+        for each in (E1, E2):
+            story._add("b1", Kind.SHARED, client="ann", event=each)
+        return story.delivered("b1", "ann", E1)
+
+    for good in ((E1, E2, E1), (E1, E1, E2)):
+        story = given()
+        for each in good:
+            story.taken("b1", "ann", each)
+        assert _found(story.calm()) == []
+    for bad in ((E2, E1, E1), (E1, E2), (E1, E2, E1, E1)):
+        story = given()
+        for each in bad:
+            story.taken("b1", "ann", each)
+        assert len(_found(story.calm())) == 1
 
 
 def _moves() -> Story:

@@ -6,7 +6,8 @@ from typing import Any
 
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.sim.checkers.shares import check_shares
+from reknit.sim.checkers.delivery import Tally
+from reknit.sim.checkers.shares import GROUP, check_shares
 from reknit.trace.records import DRAINED, Kind, Record
 
 A = Pattern("a")
@@ -14,7 +15,7 @@ E = Event("a", source="b1.1", seq=1)
 ON = Event("a", source="b2.1", seq=1)
 
 
-def _told(*what: tuple[str, Kind, dict[str, Any]]) -> list[str]:
+def _told(*what: tuple[str, Kind, dict[str, Any]], tally: Tally | None = None, **how: bool) -> list[str]:
     """Two brokers that are linked, a member at each, and what follows."""
     begin: list[tuple[str, Kind, dict[str, Any]]] = [
         ("b1", Kind.STARTED, {}),
@@ -26,7 +27,7 @@ def _told(*what: tuple[str, Kind, dict[str, Any]]) -> list[str]:
         ("", Kind.CALM, {}),
     ]
     records = [Record(float(time), *each[:2], **each[2]) for time, each in enumerate([*begin, *what])]
-    return [each.what for each in check_shares(records)]
+    return [each.what for each in check_shares(records, tally, **how)]
 
 
 PUBLISHED = ("b1", Kind.PUBLISHED, {"client": "pam", "event": E})
@@ -90,3 +91,32 @@ def test_an_event_that_may_be_meant_for_a_dead_broker_needs_somebody_who_knows_t
     assert _told(dead, other, PUBLISHED, back, CALM) == []
     assert _told(dead, PUBLISHED, other, back, CALM) == []
     assert len(_told(other, PUBLISHED, CALM)) == 1
+
+
+KEPT = ("b1", Kind.KEPT, {"event": E})
+CRASHED, BACK = ("b2", Kind.CRASHED, {}), ("b2", Kind.STARTED, {})
+LINKED = (("b1", Kind.LINK_ADDED, {"peer": "b2"}), ("b2", Kind.LINK_ADDED, {"peer": "b1"}))
+
+
+def test_where_links_lose_events_one_is_owed_that_somebody_has() -> None:
+    assert _told(PUBLISHED, CALM, lossy=True) == []
+    assert len(_told(PUBLISHED, KEPT, CALM, lossy=True)) == 1
+
+
+def test_there_a_crash_excuses_what_may_be_meant_for_that_broker_and_that_is_counted() -> None:
+    for lasting in (False, True):
+        for what in ((PUBLISHED, CRASHED, BACK, *LINKED), (CRASHED, BACK, *LINKED, PUBLISHED)):
+            if lasting and what[-1] is PUBLISHED:
+                continue  # nothing is owed at all
+            for end, count in ((KEPT,), 1), ((), 0), ((KEPT, TO_ANN), 0):
+                tally = Tally()
+                assert _told(*what, *end, CALM, tally=tally, lossy=True, lasting=lasting) == []
+                assert tally.excused[GROUP] == count
+
+
+def test_what_is_published_while_that_broker_is_dead_waits_for_it_and_when_its_members_are_back_it_is_as_before() -> (
+    None
+):
+    assert len(_told(CRASHED, PUBLISHED, BACK, *LINKED, KEPT, CALM, lossy=True)) == 1
+    bob = ("b2", Kind.JOINED, {"client": "bob", "pattern": A, "detail": "g"})
+    assert len(_told(CRASHED, BACK, *LINKED, bob, PUBLISHED, KEPT, CALM, lossy=True)) == 1

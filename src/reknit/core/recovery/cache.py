@@ -151,6 +151,12 @@ class EventCache:
             if young := [number for number, each in numbers.items() if each.born >= published_after]:
                 yield source, young
 
+    def kept(self, signature: int, published_after: float) -> Iterator[Cached]:
+        """What is kept for a pattern and is not older than that."""
+        self._list(published_after)
+        for numbers in self._numbers.get(signature, _NONE).values():
+            yield from (each for each in numbers.values() if each.born >= published_after)
+
     # --- inside
 
     def _put(self, part: Part, own: bool) -> None:

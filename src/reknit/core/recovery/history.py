@@ -11,7 +11,15 @@ Owns: these numbers. Must not know: what an event is about.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from reknit.core.recovery.ranges import to_ranges
+from reknit.wire.messages import Range
+
 __all__ = ["History"]
+
+RUNS_MAX = 256
+"""Runs of one source that are told."""
 
 IDS_MIN = 64
 """Numbers above the floor that each source may have, however many sources there are."""
@@ -66,6 +74,18 @@ class History:
             return False
         known.floor = last
         return True
+
+    def runs(self) -> Iterator[tuple[str, list[Range]]]:
+        """By source, what has been here, or counts as if it had.
+
+        Of the runs of one source the newest so many; whatever is before them counts, too.
+        """
+        for source, known in self._of.items():
+            above = to_ranges(known.above)
+            runs = [(1, known.floor), *above] if known.floor else above
+            if len(runs) > RUNS_MAX:
+                runs = [(1, runs[-RUNS_MAX][1]), *runs[1 - RUNS_MAX :]]
+            yield source, runs
 
     def _begin(self, source: str) -> _Source:
         if len(self._of) >= self.sources_max:

@@ -1,6 +1,6 @@
 """Sessions that leave: one moves when nothing that it wants is known to be missing, but not much later than it could.
 
-What a broker is missing it does not tell another. A session that moves at once would never get what was lost before; so
+What it lacks goes with it (see ``heritage``), but costs its new broker questions that the old one has asked already. So
 it stays until that has come, for a bounded time: where ever more is lost there is always something.
 
 Owns: how long each has stayed. Must not know: how a session moves.

@@ -74,11 +74,11 @@ class LostBuffer:
         self.overflowed += len(gone)
         return gone
 
-    def between(self, source: str, signature: int, first: int, last: int) -> list[int]:
+    def between(self, source: str, signature: int, first: int, last: float) -> list[int]:
         """Those from ``first`` to ``last``: it costs no more than what is missing, nor than what has come."""
         numbers = self._numbers.get(signature, {}).get(source, {})
         if last - first < len(numbers):
-            return [number for number in range(first, last + 1) if number in numbers]
+            return [number for number in range(first, int(last) + 1) if number in numbers]
         return sorted(number for number in numbers if first <= number <= last)
 
     def has_any(self, signature: int) -> bool:

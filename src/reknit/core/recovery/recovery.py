@@ -11,7 +11,7 @@ delivered, or how an algorithm finds what is lost.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reknit.core.links.custody import Custody
@@ -19,6 +19,7 @@ from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.heartbeat import Heartbeat
+from reknit.core.recovery.heritage import Heritage
 from reknit.core.recovery.history import History
 from reknit.core.recovery.leaving import Leaving
 from reknit.core.recovery.numbering import Numbering
@@ -29,7 +30,7 @@ from reknit.core.recovery.policies import make_policy
 from reknit.core.recovery.publisher_pull import receive_misses_of
 from reknit.core.recovery.pull import ask_for, receive_misses
 from reknit.core.recovery.push import Push
-from reknit.core.recovery.returns import Returns
+from reknit.core.recovery.returns import Returned, Returns
 from reknit.core.recovery.runs import Run
 from reknit.core.recovery.silence import Silence
 from reknit.core.recovery.strategies import make_strategies
@@ -37,8 +38,9 @@ from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import Table
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.wire.codec import BadFrame, decode_direct
-from reknit.wire.messages import Gossip, Keeps, Manner, Misses, MissesOf, Repair, Silent, Wants
+from reknit.wire.messages import Gossip, Keeps, Lack, Manner, Misses, MissesOf, Repair, Silent, Wants
 
 __all__ = ["Recovery", "make_recovery"]
 
@@ -76,6 +78,7 @@ class Recovery:
         self.heartbeat = Heartbeat(self.talk, numbering, self.silence, records=records, remembers=remembers)
         self.order = Order(self.talk)
         self.leaving = Leaving(self.talk, self.order)
+        self.heritage = Heritage(self.talk)
         self.returns = Returns(self.talk, history)
         passing = Passing(self.talk, numbering, self.silence, records=records, remembers=remembers)
         self.number = passing.number
@@ -99,6 +102,15 @@ class Recovery:
         if self._round_at is None and (self._proactive or self._lost_now):
             self._set_round()
 
+    def inherit(
+        self, client: str, lacks: Sequence[Lack], has_had: Callable[[Event], bool]
+    ) -> list[tuple[Event, tuple[Pattern, ...]]]:
+        """As ``Heritage.take``."""
+        kept = self.heritage.take(client, lacks, has_had)
+        if self._round_at is None:
+            self._set_round()
+        return kept
+
     # --- gossip
 
     def receive(self, peer: str, message: Gossip, custody: Custody, ready: bool) -> None:
@@ -115,8 +127,8 @@ class Recovery:
         if self._round_at is None:
             self._set_round()
 
-    def receive_direct(self, datagram: bytes) -> Iterator[tuple[Event, float]]:
-        """The events that have come back, and when each was published."""
+    def receive_direct(self, datagram: bytes) -> Iterator[Returned]:
+        """The events that have come back."""
         try:
             message = decode_direct(datagram)
         except BadFrame:
@@ -180,10 +192,10 @@ class Recovery:
         """Nothing is missing, nothing is to be said, nothing is offered any more, and nothing waits."""
         return self._round_at is None and not self.lost and self.silence.deadline() is None and not self.order.busy
 
-    def admits(self, client: str, patterns: tuple[Any, ...], born: float) -> bool:
-        """Whether the client has wanted one of these patterns since before the event was published."""
+    def admits(self, client: str, patterns: tuple[Any, ...], event: Event, born: float) -> bool:
+        """Whether the client has wanted one of these patterns since before the event was published, at ``born``."""
         wanted_since = self.talk.signatures.wanted_since
-        return any(wanted_since(client, pattern) <= born for pattern in patterns)
+        return any(wanted_since(client, pattern, event.qos) <= born for pattern in patterns)
 
     def shown(self) -> dict[str, Any]:
         """For operators."""

@@ -1,7 +1,7 @@
 """Events that have come back: answers to our questions, past the tree.
 
-An answer must name a round of ours, and counts as far as it brings what is missed here. Of what comes back, none has
-been here before, and none is looked at for the way that it took.
+An answer must name a round of ours, and counts as far as it brings what is missed here. What comes back has not been
+here before, unless it is missed for somebody who has come later; and is not looked at for the way that it took.
 
 Owns: what an answer changes. Must not know: who was asked, or how an event is delivered.
 """
@@ -9,6 +9,7 @@ Owns: what an answer changes. Must not know: who was asked, or how an event is d
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.history import History
@@ -18,7 +19,15 @@ from reknit.trace.records import Kind
 from reknit.wire.marks import numbers_of_event
 from reknit.wire.messages import Repair
 
-__all__ = ["Returns"]
+__all__ = ["Returned", "Returns"]
+
+
+class Returned(NamedTuple):
+    event: Event
+    born: float
+    """When it was published."""
+    new: bool
+    """Whether it has not been here before."""
 
 
 class Returns:
@@ -27,8 +36,8 @@ class Returns:
         self.talk = talk
         self.history = history
 
-    def repaired(self, repair: Repair) -> Iterator[tuple[Event, float]]:
-        """The events that have come back, and when each was published."""
+    def repaired(self, repair: Repair) -> Iterator[Returned]:
+        """The events that have come back."""
         talk = self.talk
         if not talk.rounds.is_ours(repair.round):
             talk.figures.unasked += 1
@@ -51,7 +60,7 @@ class Returns:
                 if loss is not None and loss.suspected:
                     self.talk.lost.remove((source, signature, number))
 
-    def _events_of(self, repair: Repair) -> Iterator[tuple[Event, float]]:
+    def _events_of(self, repair: Repair) -> Iterator[Returned]:
         talk = self.talk
         for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
             if event.source == self.talk.source or not self._is_missed(event):
@@ -63,7 +72,7 @@ class Returns:
                 self.talk.cache.put([event], True, self.turn.now - age_s)
                 talk.figures.recovered += 1
                 self.turn.see(Kind.RECOVERED, peer=repair.sender, event=event)
-                yield event, self.turn.now - age_s
+            yield Returned(event, self.turn.now - age_s, new)
 
     def _is_missed(self, event: Event) -> bool:
         return any((event.source, *number) in self.talk.lost for number in numbers_of_event(event))

@@ -17,6 +17,7 @@ Owns: the tops. Must not know: what becomes of what is missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 __all__ = ["Gap", "Streams"]
@@ -73,6 +74,20 @@ class Streams:
         """Whether this number is at or below the top: then it has come, or is known to be missing, or was given up."""
         stream = self._of.get((source, signature))
         return stream is not None and stream.epoch == epoch and number <= stream.top
+
+    def begin(self, source: str, signature: int, number: int, epoch: int) -> int:
+        """Somebody whose wish has come here has got as far as that. The top, which is another if there was one."""
+        stream = self._of.get((source, signature))
+        if stream is None or stream.epoch != epoch:
+            self._begin(source, signature, number, epoch)
+            return number
+        return stream.top
+
+    def tops(self, epochs: Mapping[int, int]) -> Iterator[tuple[tuple[str, int], int]]:
+        """By source and signature, of those that belong to the epochs that last."""
+        for key, stream in self._of.items():
+            if epochs.get(key[1]) == stream.epoch:
+                yield key, stream.top
 
     def __len__(self) -> int:
         return len(self._of)

@@ -26,8 +26,9 @@ Owns: what has not fully arrived. Must not know: what a state says; why a neighb
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from reknit.core.io import Deliver, Discard, Import, KeepMove, Match, Reserve
 from reknit.core.routing.base import Routing
@@ -36,13 +37,15 @@ from reknit.core.sessions.copies import Copies
 from reknit.core.sessions.options import SessionOptions
 from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
-from reknit.model.event import Event
+from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
-from reknit.wire.messages import Message, Offer, Opened, Rest, Taken, Told, Withdraw
+from reknit.wire.messages import Age, Lack, Message, Offer, Opened, Rest, Taken, Told, Withdraw
 
 __all__ = ["Arrivals"]
 
+_Held: TypeAlias = tuple[Event, tuple[Pattern, ...]]
+_HasHad: TypeAlias = Callable[[Event], bool]
 _TOO_LATE = "it took too long"
 
 
@@ -59,7 +62,8 @@ class _Arrival:
     here: bool = False
     state: list[bytes] = field(default_factory=list)
     state_bytes: int = 0
-    held: list[tuple[Event, tuple[Pattern, ...]]] = field(default_factory=list)
+    held: list[_Held] = field(default_factory=list)
+    lacks: list[Lack] = field(default_factory=list)
 
 
 class Arrivals:
@@ -82,6 +86,9 @@ class Arrivals:
         self.copies = copies
         self.options = options
         self.of: dict[str, _Arrival] = {}  # by client
+        self.aged: Callable[[str, list[Age]], None] = lambda client, ages: None  # is told how old its wishes are
+        self.left_for: Callable[[str, list[Lack], _HasHad], list[_Held]] = lambda client, lacks, has_had: []
+        """Is told what it lacks, and says what is here of what it wants and has not had."""
 
     # --- what the old broker says
 
@@ -126,7 +133,7 @@ class Arrivals:
             self.send(peer, Opened(rest.client, rest.move, _TOO_LATE, retry=True))
             return
         if not arrival.filling:
-            self._fill(rest.client, arrival, rest.seen)
+            self._fill(rest.client, arrival, rest)
         self.copies.expect_had(rest.client, rest.had)
         arrival.expires = self._lease()
         arrival.state.append(rest.state)
@@ -138,21 +145,29 @@ class Arrivals:
         elif rest.last:
             self._arrive(rest.client, arrival)
 
-    def _fill(self, client: str, arrival: _Arrival, seen: Mapping[str, int]) -> None:
+    def _fill(self, client: str, arrival: _Arrival, rest: Rest) -> None:
         """From here on all is this broker's to deliver, but for what the client has had."""
         arrival.filling = True
-        self.copies.expect(client, seen)
-        arrival.held = [each for each in arrival.held if each[0].seq > seen.get(each[0].source, 0)]
+        self.copies.expect(client, rest.seen)
+        if self.copies.runs is None:
+            arrival.held = [each for each in arrival.held if each[0].seq > rest.seen.get(each[0].source, 0)]
+            return
+        self.copies.guard.expect(client, rest.runs)
+        self.aged(client, rest.ages)
+        arrival.lacks = rest.lacks
 
     def _arrive(self, client: str, arrival: _Arrival) -> None:
         arrival.here = True
         self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
         self.turn.effects.append(Import(client, b"".join(arrival.state)))
-        for event, patterns in arrival.held:
-            if self.copies.is_one(event, client):
+        left = self.left_for(client, arrival.lacks, lambda event: self.copies.is_one(event, client))
+        had: dict[EventId, None] = {}
+        for event, patterns in (*left, *arrival.held):
+            if event.id in had or self.copies.is_one(event, client) or not self.copies.guard.give(event, client):
                 continue
+            had[event.id] = None
             self.turn.effects.append(Deliver(event, ((client, patterns),)))
-        arrival.state, arrival.held = [], []
+        arrival.state, arrival.held, arrival.lacks = [], [], []
         for name, pattern in arrival.shares:  # before *Taken*, so that the old one knows whom to send what it holds
             self.shares.add(client, name, pattern, present=False)
         self.shares.hold(client)  # if it is taken back, what is for a group is for others

@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from reknit.core.io import DropHad, KeepHad
+from reknit.core.sessions.guard import Guard
 from reknit.core.turn import Turn
 from reknit.model.event import Event, EventId
 from reknit.wire.codec import HAD_EVENTS_MAX
+from reknit.wire.messages import Age, Lack, Range
 
 __all__ = ["Copies"]
 
@@ -32,11 +34,15 @@ class Copies:
         self._of: dict[str, dict[str, int]] = {}  # by client
         self._kept: dict[str, None] = {}  # clients that have an entry
         self._had: dict[str, dict[EventId, None]] = {}  # by client: events that stand in no line of numbers
+        self.guard = Guard(turn)
+        self.runs: Callable[[], Iterable[tuple[str, list[Range]]]] | None = None
+        """By source, what came by this broker; none if nothing that was lost comes back."""
+        self.lacks: Callable[[str], tuple[list[Age], list[Lack]]] = lambda _: ([], [])  # how old wishes are, and so on
         self.late = False  # whether events may come behind later ones of their source
         self.last_of_own: Callable[[], int] = int  # the number of the last event that was published here
 
     def __bool__(self) -> bool:
-        return bool(self._of or self._had)
+        return bool(self._of or self._had or self.guard)
 
     @property
     def here(self) -> Mapping[str, int]:
@@ -52,12 +58,26 @@ class Copies:
         last = self.last_of_own()
         return self._seen | self.of(client) | ({self._own: last} if last else {})
 
+    def tells(self, client: str) -> tuple[dict[str, int], list[EventId], dict[str, list[Range]], list[Age], list[Lack]]:
+        """All that its new broker has to know, as ``Rest`` has it."""
+        seen, last = self.brings(client), self.last_of_own()
+        if self.runs is None:
+            return seen, self.had(client), {}, [], []
+        here = [*self.runs(), *([(self._own, [(1, last)])] if last else [])]
+        runs = self.guard.brings(client, seen, self._of.get(client, {}), here)
+        return seen, self.had(client), runs, *self.lacks(client)
+
     def expect(self, client: str, *before: Mapping[str, int]) -> None:
-        """A session comes, from another broker or from a life before, whose client may have had these."""
+        """A session comes, from another broker or from a life before, whose client may have had these.
+
+        Where events may come late, also what this broker has seen: an earlier one may come back.
+        """
         ahead: dict[str, int] = {}
+        late = self.runs is not None
         for seen in before:
             for source, last in seen.items():
-                if source != self._own and last > max(self._seen.get(source, 0), ahead.get(source, 0)):
+                known = 0 if late else self._seen.get(source, 0)
+                if (late or source != self._own) and last > max(known, ahead.get(source, 0)):
                     ahead[source] = last
         if ahead:
             self._of[client] = ahead
@@ -94,7 +114,18 @@ class Copies:
     def forget(self, client: str) -> None:
         self._of.pop(client, None)
         self._had.pop(client, None)
+        self.guard.forget(client)
         self._drop(client)
+
+    def settle(self) -> list[str]:
+        """Sessions that came so long ago that it is enough to know what is ahead of what this broker has seen."""
+        old = self.guard.over()
+        for client in old:
+            if ahead := self.of(client):
+                self._of[client] = ahead
+            else:
+                self._of.pop(client, None)
+        return old
 
     def _drop(self, client: str) -> None:
         if client in self._kept:
@@ -105,6 +136,8 @@ class Copies:
         """Whether the client has had this event before it came here."""
         if self._had and event.id in self._had.get(client, ()):
             return True
+        if (had := self.guard.has_had(event, client)) is not None:
+            return had
         ahead = self._of.get(client)
         if ahead is None or event.source not in ahead:
             return False

@@ -283,8 +283,7 @@ class Departures:
             move.switched = True
             move.give_up_at = self.turn.now + self.options.move_s_max
             self.leaving(opened.client)
-            seen, had = self.copies.brings(opened.client), self.copies.had(opened.client)
-            self.send(peer, Rest(opened.client, move.number, b"", False, seen, had))
+            self.send(peer, Rest(opened.client, move.number, b"", False, *self.copies.tells(opened.client)))
             self.turn.effects.append(Export(opened.client))
             self.shares.hold(opened.client)
             self.shares.asides.begin(opened.client, peer, move.number, came=False)

@@ -43,6 +43,7 @@ from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn, earliest
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import Draining, Message, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
 
@@ -88,6 +89,9 @@ class Sessions:
         self.departures.again = leaves
         overlay.leaves.had_left = lambda: self.departures.again and not clients
         self.ordered: Callable[[Subscribe], None] = lambda _: None  # is told who wants events in their order
+        self.kept: Callable[[str, Pattern, float], None] = lambda client, pattern, since: None
+        """Is told what a life before wanted, and since when at the least."""
+        self.settled: Callable[[str], None] = lambda _: None  # is told whose session came here long ago
         self.busy = leaves  # asked for each event: is anything on its way?
 
     def _send(self, peer: str, message: Message) -> None:
@@ -244,6 +248,8 @@ class Sessions:
             self.copies.expect(client, each.seen, each.had.get(client, {}))
             for pattern in patterns:
                 self.routing.subscribe(client, pattern)
+            for pattern in each.sure.get(client, ()):
+                self.kept(client, pattern, each.written)
             for name, pattern in each.shares.get(client, ()):
                 self.shares.add(client, name, pattern, present=False)
             self.busy = True
@@ -336,7 +342,10 @@ class Sessions:
         return tuple(
             each
             for each in matches
-            if not copies.is_one(event, each[0]) and arrivals.sift(event, sender, each) and departures.sift(event, each)
+            if not copies.is_one(event, each[0])
+            and arrivals.sift(event, sender, each)
+            and copies.guard.give(event, each[0])
+            and departures.sift(event, each)
         )
 
     # --- times
@@ -352,6 +361,8 @@ class Sessions:
         yield from self.departures.end_of_turn()
         if self.homes.over:
             self._end_those_elsewhere()
+        for client in self.copies.settle():
+            self.settled(client)
         waiting = self.arrivals.of or self._asked or self.copies or self.homes.over
         self.busy = bool(waiting) or self.departures.drain is not None
 

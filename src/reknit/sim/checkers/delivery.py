@@ -20,6 +20,7 @@ old one, and their link is not as new as that: else the new broker's side has no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
@@ -32,7 +33,7 @@ from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
-__all__ = ["Ledger", "Tally", "check_delivery", "check_delivery_on_ring"]
+__all__ = ["Debt", "Ledger", "Tally", "check_delivery", "check_delivery_on_ring"]
 
 _LOCKED = "swap: lock at the goal"
 _CONNECTED = "swap: connectAck at the goal"
@@ -41,6 +42,9 @@ _GOAL_OUT = ("swap: unlock at the goal", "swap: undone at the goal", "swap: end 
 """The steps by which the goal is out of the swap: by then the new link is one of the tree, or none."""
 _HANDED = "swap: close(ab) at the middle"
 """The step by which the middle has no link to the mover any more."""
+_TORN = "under way in a swap that goes on without one of the three"
+_CUT_OFF = "its broker was cut off from the ring"
+"""Why an event may be lost."""
 _NOTHING_OWED = (Kind.FORWARDED, Kind.TAKEN, Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED, Kind.LINK_UP)
 """Much of a trace, and of no interest here."""
 
@@ -55,6 +59,8 @@ class Tally:
     lost: int = 0
     duplicated: int = 0
     unwanted: int = 0
+    excused: Counter[str] = field(default_factory=Counter)
+    """By reason: what was owed and never came, and is no violation all the same."""
 
 
 @dataclass(slots=True)
@@ -69,17 +75,22 @@ class _Session:
 
 
 @dataclass(slots=True)
-class _Debt:
+class Debt:
     """An event that a session is owed, the way that it has to come, and for which of its subscriptions."""
 
     event: Event
     path: tuple[Edge, ...]
     patterns: tuple[Pattern, ...]
     former: tuple[Edge, ...] = ()  # links of the way before they moved: it may still be on one of them
-    excused: bool = False
+    excused: str = ""
+    """Why it may be lost; empty if it may not."""
 
     def may_be_on(self, links: Iterable[Edge]) -> bool:
         return any(each in self.path or each in self.former for each in links)
+
+    def excuse(self, why: str) -> None:
+        """The first reason counts."""
+        self.excused = self.excused or why
 
 
 class Ledger:
@@ -90,7 +101,7 @@ class Ledger:
         self.links: dict[Edge, None] = {}  # what they have to remember: a crash does not
         self.sessions: dict[tuple[str, str], _Session] = {}  # by node and client
         self.fresh: dict[Edge, None] = {}  # links that have come since all was calm
-        self.owed: dict[tuple[str, str], dict[EventId, _Debt]] = {}  # by session
+        self.owed: dict[tuple[str, str], dict[EventId, Debt]] = {}  # by session
         self.unsettled: dict[str, dict[EventId, None]] = {}  # by node: published there
         self.paths: dict[tuple[str, str], tuple[Edge, ...] | None] = {}
         self.moving: dict[tuple[str, str], dict[EventId, None]] = {}  # by session: delivered when it went on its way
@@ -197,8 +208,8 @@ class Ledger:
         for members in (each for each in self.swaps if one in each and other in each):
             self.torn[members] = None
             for debts in self.owed.values():
-                for debt in debts.values():
-                    debt.excused |= debt.may_be_on(_between(members))
+                for debt in (debt for debt in debts.values() if debt.may_be_on(_between(members))):
+                    debt.excuse(_TORN)
 
     def _forget_links(self, gone: list[Edge]) -> None:
         if gone:
@@ -276,8 +287,9 @@ class Ledger:
             path = self._path(node, session.node)
             if path is not None and not any(each in self.fresh for each in path):
                 self.tally.owed += 1
-                debt = self.owed.setdefault(key, {})[event.id] = _Debt(event, path, patterns)
-                debt.excused = any(debt.may_be_on(_between(members)) for members in self.torn)
+                debt = self.owed.setdefault(key, {})[event.id] = Debt(event, path, patterns)
+                if any(debt.may_be_on(_between(members)) for members in self.torn):
+                    debt.excuse(_TORN)
 
     def _delivered(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
         self.tally.delivered += 1
@@ -296,7 +308,10 @@ class Ledger:
     def _calm(self, time: float) -> Iterator[Violation]:
         """Nothing is in flight: whatever is still owed is lost."""
         for (node, client), debts in self.owed.items():
-            for debt in (debt for debt in debts.values() if not debt.excused):
+            for debt in debts.values():
+                if debt.excused:
+                    self._forgive(debt)
+                    continue
                 self.tally.lost += 1
                 way = f"over {len(debt.path)} links" if debt.path else "at its own broker"
                 yield from self._lost(debt.event, f"never reached {client} at {node} {way}", time)
@@ -308,6 +323,9 @@ class Ledger:
         for session in self.sessions.values():
             for pattern in session.patterns:
                 session.patterns[pattern] = True
+
+    def _forgive(self, debt: Debt) -> None:
+        self.tally.excused[debt.excused] += 1
 
     def _lost(self, event: Event, what: str, time: float) -> Iterator[Violation]:
         yield Violation("delivery", time, f"{event.id} ({event.topic}) {what}")
@@ -336,14 +354,14 @@ class RingLedger(Ledger):
         elif record.kind is Kind.LINK_LOST and not {record.node, record.peer} & self.died.keys():
             self.away.update({record.node: None, record.peer: None})
             for key, debts in self.owed.items():
-                for debt in debts.values():
-                    debt.excused |= key[0] in self.away
+                for debt in debts.values() if key[0] in self.away else ():
+                    debt.excuse(_CUT_OFF)
 
     def _published(self, node: str, event: Event) -> None:
         super()._published(node, event)
         for key, debts in self.owed.items():
             if key[0] in self.away and event.id in debts:
-                debts[event.id].excused = True
+                debts[event.id].excuse(_CUT_OFF)
 
     def _path(self, start: str, end: str) -> tuple[Edge, ...] | None:
         return () if start == end else (edge(start, end),)

@@ -1,11 +1,14 @@
 """Where links lose events: nothing twice, nothing to whom it was not meant for, nothing lost that somebody still has.
 
 The rules of ``delivery`` hold, but for one: what is owed may be lost, unless some broker that lived when the faults
-were healed had it in its cache then, and has not left the network since, with its cache. What was published at a broker
-that crashes is released: nobody can say any more that there was something to be missed. So is what was owed to its
-sessions, also where they last, and what is published until all is calm again: its next life knows neither what the one
-before was missing, nor what it could have had, and its wishes are as young as itself. And so is what was owed to a
-session that moves: it moves when nothing is known to be missing, and what is not known nobody can tell the new broker.
+were healed had it in its cache then. Even then it may be in three cases. Each is a promise that is not kept yet, and is
+counted by its reason, so that nobody takes a verdict for more than it says:
+
+- The broker of its session has a store, and has died since it was published: its next life does not know what the one
+  before was missing. What is published from then on is owed, also while it is dead.
+- The broker that published it has died: nobody can say any more that there was something to be missed.
+- Who had it in its cache has left the network since.
+
 An event that has come back goes to nobody who came to want it long after it was published; what is under way for long
 counts as published where it arrived, hence *long*.
 """
@@ -16,21 +19,26 @@ from collections.abc import Iterable, Iterator
 
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
-from reknit.sim.checkers.delivery import Ledger, Tally
+from reknit.sim.checkers.delivery import Debt, Ledger, Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, Kind, Record
 
-__all__ = ["check_recovery"]
+__all__ = ["MISSED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
 
 LONG_S = 10.0
 """Longer than an event can be under way in a schedule."""
+
+MISSED = "its broker has died since"
+TAKEN_ALONG = "who had it in its cache has left"
+SOURCE_DIED = "the broker that published it has died"
+"""Why an event may be lost that is in somebody's cache."""
 
 
 class _Ledger(Ledger):
     def __init__(self, tally: Tally, lasting: bool) -> None:
         super().__init__(tally, lasting)
-        self.anew: dict[str, None] = {}  # brokers that have died since all was calm
         self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
+        self.taken_along: dict[EventId, None] = {}  # those that were in the cache of a broker that has left since
         self.born: dict[EventId, float] = {}
         self.back: dict[tuple[str, EventId], None] = {}  # by broker: what has come back there
         self.since: dict[tuple[str, str, Pattern], float] = {}  # by broker and client
@@ -43,37 +51,38 @@ class _Ledger(Ledger):
             case Kind.KEPT if event is not None:
                 self.kept.setdefault(event.id, {})[record.node] = None
             case Kind.CHANGE if record.detail == DRAINED:
-                for holders in self.kept.values():
-                    holders.pop(record.node, None)
+                for event_id, holders in self.kept.items():
+                    if holders.pop(record.node, record.node) is None:
+                        self.taken_along[event_id] = None
             case Kind.PUBLISHED if event is not None:
                 self.born[event.id] = record.time
             case Kind.RECOVERED if event is not None:
                 self.back[record.node, event.id] = None
             case Kind.SUBSCRIBED if pattern is not None:
-                self.since[record.node, record.client, pattern] = record.time
+                if not self.lasting or pattern not in self._session((record.node, record.client)).patterns:
+                    self.since[record.node, record.client, pattern] = record.time
             case Kind.DELIVERED if event is not None and (record.node, event.id) in self.back:
                 yield from self._too_old(record, event)
-            case Kind.CRASHED if self.lasting:
-                self.anew[record.node] = None
+            case Kind.CRASHED:
                 self._forgotten(record.node)
-            case Kind.MOVED_OUT:
-                self.owed.pop((record.node, record.client), None)
+            case Kind.MOVED_IN:
+                for pattern in self._session((record.node, record.client)).patterns:
+                    key = (record.node, record.client, pattern)
+                    self.since[key] = min(self.since[key], self.since.get((record.peer, *key[1:]), self.since[key]))
         yield from super().see(record)
         if record.kind is Kind.CALM:
             self.kept.clear()
-            self.anew.clear()
-
-    def _published(self, node: str, event: Event) -> None:
-        super()._published(node, event)
-        for key in [key for key in self.owed if key[0] in self.anew]:
-            del self.owed[key]
+            self.taken_along.clear()
 
     def _forgotten(self, node: str) -> None:
-        for key in [key for key in self.owed if key[0] == node]:
-            del self.owed[key]
-        for event_id in self.unsettled.pop(node, {}):
-            for debts in self.owed.values():
-                debts.pop(event_id, None)
+        """A broker has died."""
+        gone = self.unsettled.pop(node, {})
+        for key, debts in self.owed.items():
+            for event_id, debt in debts.items():
+                if event_id in gone:
+                    debt.excuse(SOURCE_DIED)
+                elif key[0] == node:
+                    debt.excuse(MISSED)
 
     def _too_old(self, record: Record, event: Event) -> Iterator[Violation]:
         patterns = self._session((record.node, record.client)).patterns
@@ -82,10 +91,16 @@ class _Ledger(Ledger):
             who = f"{record.client} at {record.node}"
             yield Violation("recovery", record.time, f"{event.id} came back to {who}, which did not want it then")
 
+    def _forgive(self, debt: Debt) -> None:
+        if self.kept.get(debt.event.id):
+            super()._forgive(debt)
+
     def _lost(self, event: Event, what: str, time: float) -> Iterator[Violation]:
         if holders := self.kept.get(event.id):
             had = f"though {', '.join(holders)} had it"
             yield Violation("recovery", time, f"{event.id} ({event.topic}) {what}, {had}")
+        elif event.id in self.taken_along:
+            self.tally.excused[TAKEN_ALONG] += 1
 
 
 def check_recovery(

@@ -2,7 +2,8 @@
 
 Reads what the brokers say they have delivered, and what the simulator's clients say they have taken. A session that
 moves continues the queue that it was at its old broker. What it was given as the member of a group is a queue of its
-own: brokers tell of that apart from other deliveries. When all is calm, nothing may be left of one whose client is
+own: brokers tell of that apart from other deliveries. An event that is the next in both may be taken from either; which
+it was shows in what is taken next. When all is calm, nothing may be left of one whose client is
 there; it is not where a session was left behind, since its broker died before the client was told where to go, or since
 it has begun another one: it is where it has begun last. A crash ends the sessions of the dead broker, unless it has a
 store: then its clients go on with them, and whoever dies while a session is on its way, no client takes an event from
@@ -27,6 +28,16 @@ class _Queue:
     waiting: deque[EventId] = field(default_factory=deque)
     shared: deque[EventId] = field(default_factory=deque)
     present: bool = True  # whether the client is there to take
+    either: list[EventId] = field(
+        default_factory=list
+    )  # taken from ``waiting``, and the next in ``shared`` all the same
+
+    def rethink(self, event: EventId) -> EventId | None:
+        """If this could be the next one had the last such event been taken from the other: so it was. That event."""
+        if self.either and self.shared and self.shared[0] == self.either[-1] and event in list(self.shared)[1:2]:
+            self.waiting.appendleft(self.shared.popleft())
+            return self.either.pop()
+        return None
 
 
 class _Queues:
@@ -92,6 +103,10 @@ class _Queues:
         who = f"{key[1]} at {key[0]}"
         queue = self.of.get(key, _Queue())
         both = (queue.waiting, queue.shared)
+        if all(not each or each[0] != event for each in both) and (other := queue.rethink(event)) is not None:
+            self.had.get(key[1], {}).pop(other, None)
+        if all(each and each[0] == event for each in both):
+            queue.either.append(event)
         first = [each for each in both if each and each[0] == event] + [each for each in both if event in each]
         waiting = first[0] if first else queue.waiting
         if event not in waiting:

@@ -17,8 +17,10 @@ Where brokers have stores, a crash is no excuse for anything: members are member
 stays so.
 
 Where links lose events, one is owed only if some broker that lived when the faults were healed had it in its cache
-then, or what it was sent on as; that it has settled says nothing; and a crash of any broker is an excuse, stores or
-not: what it was missing its next life does not know.
+then, or what it was sent on as; that it has settled says nothing. With stores a crash of any broker is an excuse: what
+it was missing its next life does not know. Without, so is the crash of a broker that has had a member since all was
+calm, also for what is published when it is back and its members are not: that may be meant for it, and its next life
+does not want it before. What is excused so though it was owed, and is in somebody's cache, is counted.
 """
 
 from __future__ import annotations
@@ -31,12 +33,15 @@ from reknit.core.overlay.history import ADD, DRAIN, SWAP
 from reknit.core.overlay.shapes import find_path
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
+from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.tree import Forest
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
 
-__all__ = ["check_shares"]
+__all__ = ["GROUP", "check_shares"]
 
+GROUP = "for a group, and a broker has died"
+"""Why an event may be lost that is in somebody's cache."""
 _ORDERLY = (SWAP, ADD, DRAIN, "return")
 """Changes that lose nothing; a return is what follows a crash."""
 
@@ -55,7 +60,9 @@ class _Debt:
 
 
 class _Tokens:
-    def __init__(self, lasting: bool, lossy: bool) -> None:
+    def __init__(self, tally: Tally, lasting: bool, lossy: bool) -> None:
+        self.tally = tally
+        self.excused: dict[_Token, None] = {}  # as a broker has died, where links lose events
         self.lasting = lasting
         self.lossy = lossy
         self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
@@ -100,8 +107,12 @@ class _Tokens:
                 self.young[record.node] = self.known[record.node] = None
                 self.dead.pop(record.node, None)
             case Kind.CRASHED if not self.lasting:
+                before = self.owed
                 self._crashed(record.node)
+                if self.lossy:
+                    self._excuse(record.node, before)
             case Kind.CRASHED if self.lossy:
+                self.excused.update(dict.fromkeys(self.owed))
                 self._split(apart=True)
             case Kind.LINK_REMOVED | Kind.LINK_LOST:
                 self._split(record.node not in self.drained and record.peer not in self.drained)
@@ -119,6 +130,12 @@ class _Tokens:
         if apart:
             self.split = True
             self.owed.clear()
+
+    def _excuse(self, dead: str, before: dict[_Token, _Debt]) -> None:
+        """Of what was owed, what is not any more, though a witness lives."""
+        for token, debt in before.items():
+            if token not in self.owed and any(broker != dead for broker, _ in debt.witnesses):
+                self.excused[token] = None
 
     # --- members
 
@@ -169,8 +186,16 @@ class _Tokens:
                 debt = _Debt(node, event.topic, {each: None for each, stable in members.items() if stable}, away)
                 if away and len(self.dead) > 1:  # whoever knew the way there may be dead
                     continue
-                if any(self._reaches(node, broker) for broker, _ in debt.witnesses):
+                if not any(self._reaches(node, broker) for broker, _ in debt.witnesses):
+                    continue
+                if self.lossy and any(self._is_bare(host, members) for host in self.hosts.get(group, {})):
+                    self.excused[event.id, group] = None
+                else:
                     self.owed[event.id, group] = debt
+
+    def _is_bare(self, host: str, members: dict[_Member, bool]) -> bool:
+        """Whether it has died and is back, and its members have not come again. What is sent to the dead waits."""
+        return host in self.young and host not in self.dead and all(broker != host for broker, _ in members)
 
     def _reaches(self, one: str, other: str) -> bool:
         return one == other or bool(find_path(list(self.forest.edges()), one, other))
@@ -184,6 +209,7 @@ class _Tokens:
             yield Violation("shares", record.time, f"{ident} came to {who}, which is no member of {group[0]}")
         self.handed[token] = record.node
         self.owed.pop(token, None)
+        self.excused.pop(token, None)
 
     def _calm(self, time: float) -> Iterator[Violation]:
         for (event, group), debt in self.owed.items():
@@ -191,7 +217,10 @@ class _Tokens:
                 continue
             what = f"{event} ({debt.topic}), published at {debt.origin}, came to no member of {group[0]} on {group[1]}"
             yield Violation("shares", time, f"{what}, though {sorted(debt.witnesses)} were there")
+        if kept := [event for event, _ in self.excused if self.kept.get(event)]:
+            self.tally.excused[GROUP] += len(kept)
         self.owed.clear()
+        self.excused.clear()
         self.split = False
         self.kept.clear()
         self.young.clear()
@@ -203,8 +232,10 @@ class _Tokens:
                 members[member] = True
 
 
-def check_shares(records: Iterable[Record], *, lasting: bool = False, lossy: bool = False) -> Iterator[Violation]:
+def check_shares(
+    records: Iterable[Record], tally: Tally | None = None, *, lasting: bool = False, lossy: bool = False
+) -> Iterator[Violation]:
     """``lasting``: brokers have stores, so that no crash excuses anything. ``lossy``: links lose events."""
-    tokens = _Tokens(lasting, lossy)
+    tokens = _Tokens(tally or Tally(), lasting, lossy)
     for record in records:
         yield from tokens.see(record)

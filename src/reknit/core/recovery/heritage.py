@@ -1,0 +1,112 @@
+"""What a session lacks goes with it: its new broker, or the next life of its own, goes on to ask.
+
+The old one tells since when the session wants what it wants, and for each stream of these patterns (see ``streams``)
+the last number and what is missing before it. The new one takes these wishes for as old as they are. It gives the
+session what is in its own cache, and what is not there it misses from now on itself; also what it has had, but not
+kept. Whether the session has had an event, the ``guard`` of sessions knows.
+
+A next life, which a store has told that it has sessions, knows when the one before has written something down last. By
+then all of them wanted what they want; so they are to get what was published since. What the one before was missing it
+does not know.
+
+Owns: what is told and what follows from it. Must not know: how a session moves, or what it has had.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from reknit.core.recovery.gossip import Talk
+from reknit.core.recovery.ranges import numbers_of, to_ranges
+from reknit.core.routing.table import client as client_hop
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.wire.codec import RUNS_MAX
+from reknit.wire.messages import Age, Lack
+
+__all__ = ["Heritage"]
+
+UNDER_WAY_S = 1.0
+"""A question says how old a wish is, and is under way for a while. A wish of which that is known only at the least
+counts as older by so much, or what was published just behind a broker's death would be too old for the question."""
+
+
+class Heritage:
+    def __init__(self, talk: Talk) -> None:
+        self.talk = talk
+
+    # --- at the old broker
+
+    def of(self, client: str) -> tuple[list[Age], list[Lack]]:
+        """Of the streams as many as there is room for."""
+        talk, now = self.talk, self.talk.turn.now
+        signatures = {talk.signatures.of[pattern]: pattern for pattern in talk.table.of(client_hop(client))}
+        wanted = talk.signatures.wanted_since
+        ages = [
+            (signature, now - wanted(client, pattern), now - wanted(client, pattern, 1))
+            for signature, pattern in signatures.items()
+        ]
+        room = RUNS_MAX
+        lacks: list[Lack] = []
+        for (source, signature), top in talk.streams.tops(talk.signatures.own):
+            if signature in signatures:
+                missing = to_ranges(talk.lost.between(source, signature, 1, math.inf))
+                room -= len(missing) + 1
+                if room < 0:
+                    break
+                lacks.append((source, signature, top, missing))
+        return ages[:RUNS_MAX], lacks
+
+    # --- in the next life
+
+    def recall(self, client: str, pattern: Pattern, since: float) -> None:
+        """A life before knew by then that it wants this: what was published while nobody was here is for it."""
+        self.talk.signatures.recall(client, pattern, since - UNDER_WAY_S)
+
+    # --- at the new one
+
+    def expect(self, client: str, ages: Iterable[Age]) -> None:
+        """Its wishes are so old."""
+        for signature, age_s, surely_s in ages:
+            if (pattern := self.talk.signatures.patterns.get(signature)) is not None:
+                self.talk.signatures.inherit(client, pattern, age_s, surely_s)
+
+    def take(
+        self, client: str, lacks: Sequence[Lack], has_had: Callable[[Event], bool]
+    ) -> list[tuple[Event, tuple[Pattern, ...]]]:
+        """Miss what it lacks. What is kept that it wants and has not had, the oldest first, is for it."""
+        left = self.talk.options.losses_max // 2
+        for source, signature, top, ranges in lacks:
+            epoch = self.talk.signatures.own.get(signature)
+            if epoch is not None and source != self.talk.source:
+                numbers = [*numbers_of(ranges, left), *self._since(source, signature, top, epoch)][: max(0, left)]
+                left -= len(numbers)
+                self._miss(source, signature, numbers)
+        return self._kept_for(client, has_had)
+
+    def _since(self, source: str, signature: int, top: int, epoch: int) -> Iterable[int]:
+        """The numbers above its last one of which we know that they have been."""
+        ours = self.talk.streams.begin(source, signature, top, epoch)
+        if ours < top:
+            self.talk.announced(source, signature, top)
+        return range(max(top, ours - self.talk.options.gap_max) + 1, ours + 1)
+
+    def _miss(self, source: str, signature: int, numbers: Iterable[int]) -> None:
+        talk = self.talk
+        missing = [each for each in numbers if talk.cache.find(source, signature, each, -math.inf) is None]
+        talk.given_up(talk.lost.add(source, signature, missing, talk.turn.now, suspected=True))
+
+    def _kept_for(self, client: str, has_had: Callable[[Event], bool]) -> list[tuple[Event, tuple[Pattern, ...]]]:
+        talk = self.talk
+        patterns = list(talk.table.of(client_hop(client)))
+        found = {}
+        for pattern in patterns:
+            wanted_since = talk.signatures.wanted_since
+            for cached in talk.cache.kept(talk.signatures.of[pattern], wanted_since(client, pattern, 1)):
+                event = cached.event
+                alone = event.sharing is not None and event.sharing.alone
+                if not alone and cached.born >= wanted_since(client, pattern, event.qos) and not has_had(event):
+                    found[event.id] = cached
+        events = [found[ident].event for ident in sorted(found, key=lambda ident: (found[ident].born, ident))]
+        return [(event, tuple(each for each in patterns if each.matches(event))) for event in events]

@@ -1,0 +1,205 @@
+"""What a session lacks goes with it: the old broker tells, the new one gives and asks."""
+
+from __future__ import annotations
+
+import math
+
+from reknit.core.io import Deliver, Recall
+from reknit.core.recovery.heritage import UNDER_WAY_S
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
+from reknit.wire.messages import Draining, Events, Misses, Offer, Repair, Rest, Silent, Told
+from tests.core.desk import Desk
+from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
+
+
+def _numbered(*numbers: int) -> list[Event]:
+    return [numbered("a", number, (PA, number)) for number in numbers]
+
+
+# --- the old one
+
+
+def test_the_old_broker_tells_how_old_wishes_are_how_far_each_stream_has_got_and_what_is_missing() -> None:
+    table = RoundTable("subscriber-pull")
+    table.client("ann", A)
+    table.client("ben", B)
+    table.run(3.0)
+    for number in (1, 4):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    table.events(table.n, numbered("b", 9, (PB, 2)))
+    ages, lacks = table.recovery.heritage.of("ann")
+    assert ages == [(PA, 3.0, 3.0)]
+    assert lacks == [("s.1", PA, 4, [(2, 3)])]
+
+
+def test_it_is_told_with_the_first_part_of_the_rest() -> None:
+    table = RoundTable("subscriber-pull", leave_s_max=0.0)
+    table.client("ann", A)
+    table.run(1.0)
+    for number in (1, 3):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    rest = Rest("ann", 1, b"", False, *table.broker.sessions.copies.tells("ann"))
+    assert (rest.seen["s.1"], rest.runs["s.1"], rest.ages) == (3, [(1, 1), (3, 3)], [(PA, 1.0, 1.0)])
+    assert rest.lacks == [("s.1", PA, 3, [(2, 2)])]
+
+
+# --- the new one
+
+
+def _comes(table: RoundTable, rest: Rest, *held: Event) -> None:
+    """Ann comes over from n; meanwhile events come from m."""
+    table.n.say(Draining(True))
+    table.n.say(Offer("ann", 1, 0, [A], True))
+    if held:
+        table.events(table.m, *held)
+    table.n.say(rest, Rest("ann", 1, b"", True))
+
+
+def _rest(seen: int, *runs: tuple[int, int], missing: tuple[tuple[int, int], ...] = ()) -> Rest:
+    return Rest(
+        "ann",
+        1,
+        b"",
+        False,
+        {"s.1": seen},
+        [],
+        {"s.1": list(runs)},
+        [(PA, 60.0, 60.0)],
+        [("s.1", PA, seen, [*missing])],
+    )
+
+
+def _got(table: RoundTable) -> list[int]:
+    return [each.event.seq for each in table.all(Deliver) if each.matches[0][0] == "ann"]
+
+
+def test_the_new_one_gives_what_it_has_kept_but_nothing_twice() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1, 2, 3, 4))
+    table.run(1.0)
+    _comes(table, _rest(3, (1, 1), (3, 3), missing=((2, 2),)))
+    assert _got(table) == [2, 4]
+    assert len(table.recovery.lost) == 0
+
+
+def test_what_has_come_since_the_session_was_open_comes_once_and_behind() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1, 2))
+    table.run(1.0)
+    _comes(table, _rest(2, (1, 1), missing=((2, 2),)), numbered("a", 3, (PA, 3)))
+    assert _got(table) == [2, 3]
+
+
+def test_what_was_published_before_it_wanted_it_is_not_for_it() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1))
+    table.run(61.0)
+    table.events(table.m, *_numbered(2))
+    table.run(1.0)
+    _comes(table, Rest("ann", 1, b"", False, {}, [], {}, [(PA, 30.0, 30.0)], []))
+    assert _got(table) == [2]
+
+
+def _round_for(table: RoundTable, lost: list[tuple[int, int]]) -> int:
+    table.run(1.5)
+    asked = [each for far in (table.n, table.m) for each in table.gossip(far) if isinstance(each, Misses)]
+    assert asked[-1].lost == [("s.1", lost)]
+    assert asked[-1].age_s >= 60.0
+    return asked[-1].asker.round
+
+
+def test_what_it_has_not_kept_it_asks_for_though_it_has_had_it() -> None:
+    """Nobody else here gets it again, and she not twice."""
+    table = RoundTable("subscriber-pull", cache="own")
+    table.events(table.m, *_numbered(1, 2, 3))
+    table.run(1.0)
+    assert len(table.recovery.cache) == 0
+    _comes(table, _rest(3, (1, 1), (3, 3), missing=((2, 2),)))
+    table.client("bob", A)
+    number = _round_for(table, [(2, 2)])
+    for _ in range(2):
+        table.direct(Repair("x", number, [2.0], [numbered("a", 2, (PA, 2))]))
+    assert [(each.event.seq, [client for client, _ in each.matches]) for each in table.all(Deliver)] == [(2, ["ann"])]
+
+
+def test_what_she_has_had_does_not_come_back_to_her() -> None:
+    table = RoundTable("subscriber-pull", cache="own")
+    table.run(1.0)
+    _comes(table, _rest(3, (1, 1), (3, 3), missing=((2, 2),)))
+    number = _round_for(table, [(2, 2)])
+    had = numbered("a", 1, (PA, 2))  # under the number that is missed: somebody's lie
+    table.direct(Repair("x", number, [2.0], [had]))
+    assert _got(table) == []
+
+
+def test_behind_the_last_number_of_the_old_one_a_gap_is_a_gap() -> None:
+    table = RoundTable("subscriber-pull")
+    _comes(table, _rest(3, (1, 3)))
+    table.n.say(Silent("s.1", [(PA, 5)], 0))
+    assert table.recovery.lost.between("s.1", PA, 1, 9) == [4, 5]
+
+
+def test_if_the_old_one_has_got_further_the_new_one_misses_what_is_in_between() -> None:
+    table = RoundTable("subscriber-pull")
+    table.client("bob", A)
+    table.events(table.m, *_numbered(1))
+    _comes(table, _rest(3, (1, 3)))
+    assert table.recovery.lost.between("s.1", PA, 1, 9) == [2, 3]
+
+
+def test_where_nothing_comes_back_nothing_of_it_is_told() -> None:
+    desk = Desk("n")
+    far = desk.linked("n", 1)
+    desk.client("ann", A)
+    far.say(Events([numbered("a", 1, (PA, 1))]))
+    assert desk.broker.sessions.copies.tells("ann") == ({"s.1": 1}, [], {}, [], [])
+
+
+# --- the next life
+
+
+def _recalled(written: float, sure: tuple[Pattern, ...] = (A,)) -> RoundTable:
+    """Ann has had 1 and 2 of s.1; it is 10.0, and 4 is the first that comes."""
+    table = RoundTable("subscriber-pull", durable=True)
+    table.now = 10.0
+    table.give(Recall({"ann": (A,)}, {"s.1": 2}, (), (), written=written, sure={"ann": sure}))
+    table.events(table.m, numbered("a", 4, (PA, 4), qos=1))
+    return table
+
+
+def _back(table: RoundTable, *ages: float, qos: int = 1) -> list[int]:
+    """What she gets if 2 and 3 come back, which were published so long ago."""
+    table.run(1.5)
+    asked = [each for far in (table.n, table.m) for each in table.gossip(far) if isinstance(each, Misses)]
+    events = [numbered("a", number, (PA, number), qos=qos) for number in (2, 3)]
+    table.direct(Repair("x", asked[-1].asker.round, list(ages), events))
+    return _got(table)
+
+
+def test_what_was_published_since_a_life_before_wrote_something_down_is_for_its_sessions() -> None:
+    assert _back(_recalled(6.0), 5.6, 5.4) == [4, 3]
+    assert _back(_recalled(6.0), 7.6, 7.4) == [4]
+    assert _back(_recalled(math.inf), 5.6, 5.4) == [4]  # a store of an older version
+
+
+def test_unless_it_may_have_had_it_and_not_written_that_down() -> None:
+    assert _back(_recalled(6.0), 5.6, 5.4, qos=0) == [4]
+    assert _back(_recalled(6.0, sure=()), 5.6, 5.4) == [4]
+
+
+def test_a_session_that_moves_on_after_that_tells_it() -> None:
+    ages, _ = _recalled(6.0).recovery.heritage.of("ann")
+    assert ages == [(PA, 0.0, 4.0 + UNDER_WAY_S)]
+
+
+def test_after_a_while_it_is_a_session_like_any_other() -> None:
+    table = RoundTable("subscriber-pull", lost_s_max=5.0)
+    _comes(table, _rest(3, (1, 3)))
+    table.n.say(Told("ann", 1))
+    assert table.broker.sessions.busy
+    table.run(5.0)
+    table.events(table.m, numbered("a", 4, (PA, 4)))
+    assert not table.broker.sessions.busy
+    assert table.recovery.talk.signatures.wanted_since("ann", A) == 0.0
+    assert not table.broker.sessions.copies.guard

@@ -842,7 +842,7 @@ def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     patch.setattr(Walk, "_following", lambda self: "")
 
 
-@near(953)
+@near(1345)
 @plant
 def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
     original = Walk.__init__
@@ -869,7 +869,7 @@ def forget_what_the_life_before_has_seen(patch: Patch) -> None:
     patch.setattr(Sessions, "recall", lambda self, each: original(self, msgspec.structs.replace(each, seen={})))
 
 
-@near(7)
+@near(158)
 @among("stores")
 @plant
 def count_what_waits_for_the_gate_as_seen(patch: Patch) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from reknit.core.links.custody import Custody
-from reknit.core.overlay.notes import Closing, Notes, Part, write_notes
+from reknit.core.overlay.notes import Closing, Ended, Notes, Part, write_notes
 from reknit.core.overlay.swapreturns import in_order
 from reknit.model.event import Event
 from reknit.sim.checkers.order import check_order
@@ -228,3 +228,27 @@ def test_nor_is_one_that_leaves() -> None:
     _, goal, outside, _ = _middle_is_back()
     outside.say(Leave())
     assert _closed(goal)
+
+
+def test_an_answer_about_another_swap_is_none_about_this_one() -> None:
+    _, goal, outside, asked = _middle_is_back()
+    outside.say(Mark(("z", 7), asked.of, asked.life, 1))
+    assert not _closed(goal)
+
+
+def test_a_neighbour_may_be_asked_for_what_is_held_back_and_for_what_closes_a_way() -> None:
+    """b was the middle of one swap, and the goal of another, of which x was the middle, and y the mover."""
+    one, other = ("a", 1 << 47), ("y", 1 << 46)
+    notes = Notes(closing={"a": Closing(one, "c", "", Part.MIDDLE)}, ended=[Ended(other, "x")])
+    desk = Desk("c", "x", "y", name="b", notes=write_notes(notes))
+    far = {name: desk.far_end(name, conn) for conn, name in enumerate("cxy", 1)}
+    for each in far.values():
+        each.greet()
+        each.say(Seated(one), Snapshot([], last=True))
+    swaps = desk.broker.overlay.swaps
+    assert swaps.holds_back("y")
+    asked = [each for each in far["x"].heard() if isinstance(each, Inquire)]
+    assert sorted(each.id for each in asked) == [one, other]
+    for each in asked:
+        far["x"].say(Mark(each.id, each.of, each.life, 1))
+    assert not swaps.holds_back("y")

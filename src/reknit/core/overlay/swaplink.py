@@ -432,7 +432,7 @@ class SwapLinks(SwapReturns):
     def due(self) -> Iterator[OverlayEvent]:
         now, swap = self.turn.now, self.current
         self._forget_ended()
-        self._await_no_more(*[peer for peer, until in self._awaited.items() if now >= until])
+        self._await_no_more(*[peer for peer, (_, until) in self._awaited.items() if now >= until])
         if swap is not None and swap.ask_at is not None and now >= swap.ask_at:
             self._ask(swap)
         if swap is not None and swap.note.stage is Stage.LOCKED and now >= swap.give_up_at:

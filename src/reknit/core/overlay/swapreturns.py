@@ -103,7 +103,7 @@ class SwapReturns(SwapStalls):
         self._inquiries: list[tuple[str, Inquire, Custody]] = []  # by whom they came; to be answered
         self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
         self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
-        self._awaited: dict[str, float] = {}  # until when: neighbours that answer before what is late is said
+        self._awaited: dict[str, tuple[SwapId, float]] = {}  # who is to answer before what is late is said; until when
         self._left_in: dict[str, int] = {}  # by far end of a replaced link that has left it: in which of its lives
 
     # --- a new life
@@ -121,7 +121,7 @@ class SwapReturns(SwapStalls):
         """Those that have nothing to do with it."""
         for peer in self.neighbours():
             if peer != closing.goal and peer not in self._awaited:
-                self._awaited[peer] = self._until
+                self._awaited[peer] = (closing.id, self._until)
                 self._send(peer, Inquire(closing.id, self.turn.node, peer, self.links.incarnation))
 
     def _inquire_by_goal(self, id_: SwapId, goal: str, old: str) -> None:
@@ -276,7 +276,7 @@ class SwapReturns(SwapStalls):
         yield from super().unlinked(peer)
 
     def _on_mark(self, peer: str, mark: Mark, custody: Custody) -> None:
-        if mark.to == self.turn.node and peer in self._awaited:
+        if mark.to == self.turn.node and self._awaited.get(peer, ("", 0.0))[0] == mark.id:
             if mark.life == self.links.incarnation:
                 self._await_no_more(peer)
         elif mark.to == self.turn.node:
@@ -398,7 +398,8 @@ class SwapReturns(SwapStalls):
     def _returns_deadline(self) -> float:
         if not self._holds and not self._awaited:
             return min(self._ended_until.values()) if self._ended_until else inf
-        return min([*(hold.until for hold in self._holds), *self._awaited.values(), *self._ended_until.values()])
+        asked = [until for _, until in self._awaited.values()]
+        return min([*(hold.until for hold in self._holds), *asked, *self._ended_until.values()])
 
 
 def _third(ended: Ended, peer: str) -> str:

@@ -79,6 +79,15 @@ def test_a_line_that_its_writer_has_died_over_does_not_count(path: Path, file: M
         assert recall(path, "b1") == memory_of("b3")
 
 
+@pytest.mark.parametrize("damage", [b"\0" * 50, b'\0\0"links":{}}', b"\xff\xfe"])
+def test_a_line_over_which_the_machine_has_died_does_not_count(path: Path, file: MemoryFile, damage: bytes) -> None:
+    """Its end has come to the disk, and its beginning has not."""
+    file.remember(memory_of("b2"))
+    file.remember(memory_of("b3"))
+    path.write_bytes(path.read_bytes() + damage + b"\n")
+    assert recall(path, "b1") == memory_of("b3")
+
+
 def test_a_file_that_was_removed_or_replaced_meanwhile_is_made_again(path: Path, file: MemoryFile) -> None:
     file.remember(memory_of("b2"))
     path.unlink()

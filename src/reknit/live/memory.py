@@ -70,14 +70,21 @@ def recall(path: Path, name: str) -> Memory | None:
 
 
 def _last(text: bytes) -> Memory:
-    """The last whole line; or all of it, where somebody has laid it out over several. ``MsgspecError``."""
-    *_, line, torn = [b"", *text.split(b"\n")]
+    """The last whole line; or all of it, where somebody has laid it out over several. ``MsgspecError``.
+
+    If the machine has died, the last line may have come to the disk in part; the one before was there long since.
+    """
+    *_, before, line, torn = [b"", b"", *text.split(b"\n")]
     if torn and not line:
         line = torn
-    try:
-        return msgspec.json.decode(line, type=Memory)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return msgspec.json.decode(text, type=Memory)
+    for each in (line, text, before):
+        try:
+            return msgspec.json.decode(each, type=Memory)
+        except msgspec.ValidationError:
+            raise  # it is whole, and no state
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+    return msgspec.json.decode(text, type=Memory)
 
 
 class MemoryFile:
@@ -94,7 +101,7 @@ class MemoryFile:
         self._line = b""
 
     def remember(self, memory: Memory) -> None:
-        """``OSError``, and then what was there before is there still."""
+        """``OSError``, and then what was there before is there still, or, if the disk says so too late, this."""
         line = msgspec.json.encode(memory) + b"\n"
         file = self._file
         if file is None or self._bytes + len(line) > LINES_BYTES_MAX or not self._is_there(file):

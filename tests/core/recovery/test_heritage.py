@@ -91,6 +91,12 @@ def test_what_has_come_since_the_session_was_open_comes_once_and_behind() -> Non
     assert _got(table) == [2, 3]
 
 
+def test_what_has_come_since_keeps_its_order_though_the_cache_has_only_the_last_of_it() -> None:
+    table = RoundTable("subscriber-pull", cache_events_max=1)
+    _comes(table, _rest(2, (1, 2)), *_numbered(3), *_numbered(4))
+    assert _got(table) == [3, 4]
+
+
 def test_what_was_published_before_it_wanted_it_is_not_for_it() -> None:
     table = RoundTable("subscriber-pull")
     table.events(table.m, *_numbered(1))

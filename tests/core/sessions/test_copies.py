@@ -111,6 +111,19 @@ def test_where_events_may_be_late_a_number_is_kept_as_long_as_the_session() -> N
     assert copies.is_one(event("a", 4, "y.1"), "ann")
 
 
+def test_when_nothing_is_ahead_any_more_the_store_forgets_it_too() -> None:
+    turn, seen = _turn(keeping=True), dict[str, int]()
+    copies = Copies(turn, seen, "own.1")
+    copies.late, copies.runs, copies.guard.watch_s = True, dict[str, list[tuple[int, int]]]().items, 10.0
+    copies.expect("ann", {"y.1": 4})
+    copies.guard.expect("ann", {"y.1": [(1, 4)]})
+    copies.keep("ann")
+    seen["y.1"] = 5
+    turn.now = 10.0
+    assert copies.settle() == ["ann"]
+    assert [type(each) for each in turn.effects] == [KeepHad, DropHad]
+
+
 def test_what_comes_back_is_known_for_a_copy_for_a_while_and_then_only_what_is_ahead_counts() -> None:
     turn = _turn()
     copies = Copies(turn, {"x.1": 9}, "own.1")

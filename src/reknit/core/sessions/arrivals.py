@@ -162,7 +162,8 @@ class Arrivals:
         self.turn.effects.append(Import(client, b"".join(arrival.state)))
         left = self.left_for(client, arrival.lacks, lambda event: self.copies.is_one(event, client))
         had: dict[EventId, None] = {}
-        for event, patterns in (*left, *arrival.held):
+        came = {event.id for event, _ in arrival.held}  # in their order, which those that are left must not break
+        for event, patterns in (*(each for each in left if each[0].id not in came), *arrival.held):
             if event.id in had or self.copies.is_one(event, client) or not self.copies.guard.give(event, client):
                 continue
             had[event.id] = None

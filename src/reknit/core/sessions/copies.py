@@ -6,7 +6,8 @@ to the next life of the dead one, which knows nothing, the copy would be deliver
 its old broker has seen, as far as the new one has not; and as sources' numbers only rise, an entry is of no use once
 the new one has seen as much itself. Where nobody has died, nothing is left to be kept. The new one may die in its
 turn, so where sessions are kept, these numbers have an entry that lasts as long as they are of use. Where links lose
-events, one may come behind later ones: then a number is kept as long as the session.
+events, one may come behind later ones: then a number is kept until what a session that has moved may lack is known
+(``guard``), and of one that a life before has left as long as the session.
 
 Owns: these numbers. Must not know: why a session has moved.
 """
@@ -125,6 +126,7 @@ class Copies:
                 self._of[client] = ahead
             else:
                 self._of.pop(client, None)
+                self._drop(client)
         return old
 
     def _drop(self, client: str) -> None:

@@ -23,6 +23,8 @@ PORT_MAX = 65535
 BACKLOG = 1024
 FREE_PORT_FIRST = 20000
 FREE_PORT_LAST_DEFAULT = 32767
+PORT_LANES = 16
+"""So many processes never choose the same port, if their ids are not alike."""
 FREE_PORT_TRIES_MAX = 2000
 _PORT_RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
@@ -72,13 +74,17 @@ def port_is_free(address: Address) -> bool:
 
 
 def free_ports(host: str, count: int, rng: random.Random, avoid: frozenset[int] = frozenset()) -> list[int]:
-    """``count`` different ports of ``host`` on which nobody listens now, none of them in ``avoid``."""
+    """``count`` different ports of ``host`` on which nobody listens now, none of them in ``avoid``.
+
+    Of two processes that look at the same moment each looks at others, mostly: neither listens yet.
+    """
     found: list[int] = []
     last = max(_outgoing_first() - 1, FREE_PORT_FIRST)
+    lanes = range(os.getpid() % PORT_LANES, last - FREE_PORT_FIRST + 1, PORT_LANES) or range(1)
     for _ in range(FREE_PORT_TRIES_MAX):
         if len(found) == count:
             return found
-        port = rng.randint(FREE_PORT_FIRST, last)
+        port = FREE_PORT_FIRST + rng.choice(lanes)
         if port not in avoid and port not in found and port_is_free(Address(host, port)):
             found.append(port)
     raise PortTaken(f"no {count} free ports between {FREE_PORT_FIRST} and {last} on {host}")

@@ -39,6 +39,7 @@ from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
 from reknit.wire import messages as wire
 from reknit.wire.codec import decode, decode_direct
+from tests.stories.retold import weave
 
 __all__ = ["tell"]
 
@@ -448,14 +449,4 @@ def _obey(cluster: _Told | None, command: str) -> _Told:
 
 def tell(story: str) -> str:
     """The story with the dialogue as it is; its own dialogue is not looked at."""
-    told: list[str] = []
-    cluster: _Told | None = None
-    for line in story.splitlines():
-        if line.startswith("#") or not line.strip():
-            told.append(line)
-        elif line.startswith("$ "):
-            told.append(line)
-            cluster = _obey(cluster, line[2:])
-            told += cluster.lines
-            cluster.lines.clear()
-    return "\n".join(told) + "\n"
+    return weave(story, _obey)

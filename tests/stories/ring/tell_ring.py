@@ -28,6 +28,7 @@ from reknit.wire.messages import Data, Message
 from reknit.wire.planes import Dismiss, Places, Report, Seats, Stage, Staged
 from reknit.wire.ring import Branch, Bye, Down, Hand, Ringed, SameId, Up, Wanted
 from tests.core.ring.circles import Ring
+from tests.stories.retold import weave
 
 __all__ = ["tell"]
 
@@ -229,14 +230,4 @@ def _obey(ring: _Told | None, command: str) -> _Told:
 
 def tell(story: str) -> str:
     """The story with the dialogue as it is; its own dialogue is not looked at."""
-    told: list[str] = []
-    ring: _Told | None = None
-    for line in story.splitlines():
-        if line.startswith("#") or not line.strip():
-            told.append(line)
-        elif line.startswith("$ "):
-            told.append(line)
-            ring = _obey(ring, line[2:])
-            told += ring.lines
-            ring.lines.clear()
-    return "\n".join(told) + "\n"
+    return weave(story, _obey)

@@ -27,9 +27,7 @@ class Signatures:
         """Those that clients here want, and the number of the epoch."""
         self._since: dict[int, float] = {}  # by signature: when the epoch began
         self._wishes: dict[tuple[str, Pattern], float] = {}  # by client
-        self._surely: dict[
-            tuple[str, Pattern], float
-        ] = {}  # those that a life before has kept: since when at the least
+        self._surely: dict[tuple[str, Pattern], float] = {}  # of those that a life before has kept: since when at least
         self._came: dict[tuple[str, Pattern], float] = {}  # those that have come from elsewhere: when
         self._wanting: dict[int, int] = {}  # by signature: how many clients
         self._epochs = 0

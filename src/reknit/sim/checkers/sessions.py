@@ -28,9 +28,8 @@ class _Queue:
     waiting: deque[EventId] = field(default_factory=deque)
     shared: deque[EventId] = field(default_factory=deque)
     present: bool = True  # whether the client is there to take
-    either: list[EventId] = field(
-        default_factory=list
-    )  # taken from ``waiting``, and the next in ``shared`` all the same
+    either: list[EventId] = field(default_factory=list)
+    """Taken from ``waiting``, and the next in ``shared`` all the same."""
 
     def rethink(self, event: EventId) -> EventId | None:
         """If this could be the next one had the last such event been taken from the other: so it was. That event."""

@@ -24,7 +24,7 @@ from bench.rows import INFORMATION, Row
 
 PROGRAMS = (
     *("mqtt", "matching", "kernel", "memory", "swaps", "abuse", "durability", "loss", "planner"),
-    *("sweep", "pipeline", "communities", "scale", "ring"),
+    *("sweep", "pipeline", "adapt", "communities", "scale", "tables", "ring"),
 )
 OUT = Path("out/bench.json")
 _COLOURS = {"ok": "green", "below": "red", "not measured": "yellow", "information": "dim"}
@@ -55,14 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="What reknit reaches, beside its peers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}; all if none is given")
     parser.add_argument("--quick", action="store_true", help="one short round each: does it run, not how fast")
-    parser.add_argument("--only", default="", metavar="TEXT", help="of mqtt, only measures with this in their names")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="of mqtt and tables, only measures with this in their names"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON and no table")
     return parser
 
 
 def _run(names: Sequence[str], quick: bool, only: str) -> tuple[list[Row], bool]:
     """The rows of all programs, and whether one failed; that must not take the others' rows with it."""
-    more = {"mqtt": {"only": only}}
+    more = {"mqtt": {"only": only}, "tables": {"only": only}}
     rows: list[Row] = []
     failed = False
     for name in names:

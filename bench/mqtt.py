@@ -41,6 +41,8 @@ class Scenario:
     load: Load
     split: int = 1
     """Each round is cut into so many: more and shorter turns for a measure that busy neighbours disturb most."""
+    times: int = 1
+    """So many times as many rounds, where the two differ by less than two rounds of the same."""
 
 
 def _load(**changes: int) -> Load:
@@ -53,7 +55,7 @@ FAN_OUT = Scenario("1 publisher to 20 subscribers, QoS 0 (deliveries)", 5.0, _lo
 FAN_IN = Scenario("20 publishers to 1 subscriber, QoS 0", 1.5, _load(publishers=20))
 QOS_1 = Scenario("1 publisher to 1 subscriber, QoS 1, 100 in flight", INFORMATION, _load(qos=1, window=100))
 CHAINED = Scenario("chain of three brokers, QoS 0, 2,000 in flight", 1.0, _load())
-RECOVERING = Scenario("chain of three brokers, recovery on, nothing lost", 0.9, _load(), split=2)
+RECOVERING = Scenario("chain of three brokers, recovery on, nothing lost", 0.9, _load(), split=2, times=3)
 TRACED = Scenario("1 publisher to 1 subscriber, trace on", INFORMATION, _load(), split=2)
 HEADROOM = Scenario("load generator: what it can offer, 1 to 1", INFORMATION, _load())
 
@@ -150,7 +152,7 @@ class _Sample:
 def _compared(scenario: Scenario, ours: Peer, theirs: Peer, peer: str, pace: _Pace, remark: str = "") -> Row:
     """The row of one scenario. A broker that fails under the load makes a row without a number that says so."""
     samples: dict[str, list[_Sample]] = {ours.name: [], theirs.name: []}
-    pace = _Pace(pace.rounds * scenario.split, pace.measure_s / scenario.split)
+    pace = _Pace(pace.rounds * scenario.split * scenario.times, pace.measure_s / scenario.split)
     for number in range(pace.rounds):
         for broker in (ours, theirs) if number % 2 == 0 else (theirs, ours):
             try:

@@ -1,8 +1,8 @@
-"""The pipeline at two cores: visits beside pandas at two sizes, and traffic as a stream.
+"""The pipeline at two cores: visits beside pandas at two sizes, traffic as a stream, and placement of millions.
 
-Owns: the sizes, the same work in pandas, and a made-up trace. Must not know: how a flow is run. Each side is a process
-of its own, so that its memory is its own; Spark's is that of Java and its workers together. The start of the session
-does not count.
+Owns: the sizes, the same work in pandas, a made-up trace, and made-up interests. Must not know: how a flow is run. Each
+side is a process of its own, so that its memory is its own; Spark's is that of Java and its workers together. The start
+of the session does not count.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +37,26 @@ MEMORY = "2g"
 MEMORY_GB_MAX = 4.0
 FLAT = 0.9
 """Of the time for a row at the smaller size, that at the larger one: a tenth is the noise of a machine."""
-SECONDS, QUICK_SECONDS = 40, 4
+SECONDS, QUICK_SECONDS = 90, 4
 """Of the trace."""
 RATE = 50_000
 """Records of a trace in a second."""
 NODES = 5
 BATCH_S = 5
 LATE_S = 10.0
+USERS, QUICK_USERS = 5_000_000, 50_000
+BROKERS = 1_000
+TOPICS = 1_200
+WISHES = 5
+"""Of each user; fewer where the same topic is drawn twice."""
+PLACEMENT_GB_MAX = 8.0
 SAMPLE_S = 0.2
 PLACE = Path("out/bench-pipeline")
 
 
 def run(quick: bool = False) -> list[Row]:
     rows = [*_visits(QUICK_SIZES if quick else SIZES, quick), _stream(QUICK_SECONDS if quick else SECONDS, quick)]
-    return [*rows, _largest()]
+    return [*rows, _placement(QUICK_USERS if quick else USERS, quick), _largest()]
 
 
 def _child(*words: str) -> dict[str, Any]:
@@ -70,7 +77,10 @@ def _visits(sizes: dict[str, float], quick: bool) -> Iterator[Row]:
         pandas = _child("pandas", str(data / "checkins"), str(out))
         spark = _child("spark", str(data / "checkins"), str(out))
         assert pandas["statistics"] == spark["statistics"], (pandas, spark)
-        said = f"{spark['rows']:,} rows: {spark['seconds']:.1f} s, pandas {pandas['seconds']:.1f} s; {note}"
+        said = (
+            f"{spark['rows']:,} rows: {spark['seconds']:.1f} s, pandas {pandas['seconds']:.1f} s; of processors "
+            f"{spark['cpu_s']:.1f} s, pandas {pandas['cpu_s']:.1f} s; {note}"
+        )
         bar = INFORMATION if quick else wanted
         yield Row(f"pipeline.visits {name}", "pandas", bar, pandas["seconds"] / spark["seconds"], said)
         used = f"{spark['memory_gb']:.2f} GB, pandas {pandas['memory_gb']:.2f} GB; {note}"
@@ -125,7 +135,7 @@ def _measure_pandas(path: str, out: str) -> dict[str, Any]:
         begun = time.monotonic()
         statistics = visits_in_pandas(path, out)
         seconds = time.monotonic() - begun
-    return {"seconds": seconds, "statistics": statistics, "memory_gb": seen[0]}
+    return {"seconds": seconds, "statistics": statistics, **asdict(seen)}
 
 
 def _measure_spark(path: str, out: str) -> dict[str, Any]:
@@ -144,7 +154,7 @@ def _measure_spark(path: str, out: str) -> dict[str, Any]:
     names = ("visits", "unique_pairs", "pairs_once", "cells_used", "linger_median_s_closed")
     statistics = {name: found[name] for name in names}
     rows = report.inputs[0].rows
-    return {"seconds": seconds, "rows": rows, "statistics": statistics, "memory_gb": seen[0]}
+    return {"seconds": seconds, "rows": rows, "statistics": statistics, **asdict(seen)}
 
 
 @contextmanager
@@ -155,28 +165,46 @@ def _session() -> Iterator[Any]:
         yield spark
 
 
+@dataclass(slots=True)
+class _Used:
+    """By this process and its children together."""
+
+    memory_gb: float = 0.0
+    """The most at once."""
+    cpu_s: float = 0.0
+
+
 @contextmanager
-def _watching() -> Iterator[list[float]]:
-    """The most memory that this process and its children have had at once, in GB; in the list at the end."""
+def _watching() -> Iterator[_Used]:
+    """What is used meanwhile; known at the end."""
     import psutil
 
-    own, most, ended = psutil.Process(), [0.0], threading.Event()
+    own, used, ended = psutil.Process(), _Used(), threading.Event()
+    spent: dict[int, float] = {}
 
     def look() -> None:
-        while not ended.wait(SAMPLE_S):
-            used = 0
-            for each in (own, *own.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    used += each.memory_info().rss
-            most[0] = max(most[0], used / 1e9)
+        held = 0
+        for each in (own, *own.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                held += each.memory_info().rss
+                spent[each.pid] = sum(each.cpu_times()[:2])
+        used.memory_gb = max(used.memory_gb, held / 1e9)
 
-    watcher = threading.Thread(target=look)
+    def go_on() -> None:
+        while not ended.wait(SAMPLE_S):
+            look()
+
+    look()
+    before = sum(spent.values())
+    watcher = threading.Thread(target=go_on)
     watcher.start()
     try:
-        yield most
+        yield used
     finally:
         ended.set()
         watcher.join()
+        look()
+        used.cpu_s = sum(spent.values()) - before
 
 
 def _make(out: str, scale: str) -> dict[str, Any]:
@@ -273,17 +301,75 @@ def _measure_stream(trace: str, out: str) -> dict[str, Any]:
     from reknit.pipeline.stream import start
     from reknit.pipeline.traffic import Watched
 
-    with _session() as spark:
+    with _session() as spark, _watching() as seen:
         query = start(spark, Watched(), trace, out, late_s=LATE_S, segments_max=NODES * BATCH_S)
         query.awaitTermination()
         done = [each for each in query.recentProgress if each["numInputRows"]]
     later = done[1:] or done
     rows = sum(each["numInputRows"] for each in later)
     spent_s = sum(each["durationMs"]["triggerExecution"] for each in later) / 1000
-    return {"rate": rows / spent_s, "batches": len(done)}
+    return {"rate": rows / spent_s, "batches": len(done), **asdict(seen)}
 
 
-_PARTS = {"make": _make, "pandas": _measure_pandas, "spark": _measure_spark, "plan": _plan, "stream": _measure_stream}
+# --- placement
+
+
+def _placement(users: int, quick: bool) -> Row:
+    wishes, out = PLACE / "interests", PLACE / "placement"
+    made = _child("interests", str(wishes), str(users))
+    found = _child("placement", str(wishes), str(out))
+    topics = {row["policy"]: row["topics"] for row in found["compared"]}
+    said = (
+        f"{found['users']:,} users with {made['rows']:,} wishes on {BROKERS:,} brokers: {found['seconds']:.0f} s, "
+        f"{found['memory_gb']:.2f} GB; brokers want {topics['interest']:,} topics, {topics['static']:,} if users stay"
+    )
+    bar = INFORMATION if quick else 1.0
+    for path in (wishes, out):
+        shutil.rmtree(path)
+    return Row(
+        "pipeline.placement memory", f"{PLACEMENT_GB_MAX:g} GB", bar, PLACEMENT_GB_MAX / found["memory_gb"], said
+    )
+
+
+def _make_interests(out: str, users: str) -> dict[str, Any]:
+    """Few topics are wanted by many, and many by few: the fourth power of an even draw."""
+    from pyspark.sql import functions as F
+
+    with _session() as spark:
+        each = spark.range(int(users)).select(
+            F.col("id").alias("user_id"), F.explode(F.sequence(F.lit(1), F.lit(WISHES))).alias("wish")
+        )
+        even = F.pmod(F.xxhash64(F.lit(SEED), "user_id", "wish"), F.lit(1 << 20)) / F.lit(float(1 << 20))
+        topic = F.concat(F.lit("cell/"), F.floor(F.pow(even, F.lit(4.0)) * TOPICS).cast("string"))
+        each.select("user_id", topic.alias("topic")).write.mode("overwrite").parquet(out)
+        return {"rows": spark.read.parquet(out).count()}
+
+
+def _measure_placement(interests: str, out: str) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    from reknit.pipeline.flows.placement import FLOW
+    from reknit.pipeline.placement import Placing
+    from reknit.pipeline.run import Order, run_flow
+
+    with _session() as spark, _watching() as seen:
+        begun = time.monotonic()
+        report = run_flow(spark, Order(FLOW, Placing(brokers=BROKERS, seed=SEED), {"interests": interests}, out))
+        seconds = time.monotonic() - begun
+    users = next(step.rows for step in report.steps if step.name == "placed")
+    compared = pq.read_table(Path(out) / "compared").to_pylist()
+    return {"seconds": seconds, "users": users, "compared": compared, **asdict(seen)}
+
+
+_PARTS = {
+    "make": _make,
+    "pandas": _measure_pandas,
+    "spark": _measure_spark,
+    "plan": _plan,
+    "stream": _measure_stream,
+    "interests": _make_interests,
+    "placement": _measure_placement,
+}
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """A sweep of the lab on Spark, with two workers, beside the same sweep in one process; and that both say the same.
 
-Owns: which sweep. Must not know: how it is run. Both are measured by the clock, one after the other, in one run, and
-Spark's own start is left out.
+Owns: which sweep. Must not know: how it is run. They are measured by the clock, one after the other, in one run, and
+the start of Spark and of its workers is left out. Two plain processes stand beside it, their start left out too: what
+they reach is all that two cores give for this work.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.rows import Row
+from bench.rows import INFORMATION, Row
 from reknit.lab.experiment import Experiment, Point, Scale
 from reknit.lab.experiment import Row as Measurement
 from reknit.lab.ledger import Ledger
 from reknit.lab.registry import all_experiments
 from reknit.lab.run import Mapper, measure, measure_rows, workers
 from reknit.pipeline.session import Place, session
-from reknit.pipeline.sweep import sweep
+from reknit.pipeline.sweep import JAVA, sweep
 
 __all__ = ["run"]
 
@@ -34,14 +35,22 @@ def run(quick: bool = False) -> list[Row]:
     seeds = 2 if quick else SEEDS
     with workers(1) as here:
         alone, alone_s = _timed(experiment, points, seeds, here)
-    with session(Place(f"local[{WORKERS}]", name="bench sweep")) as spark:
+    with workers(WORKERS) as plain:
+        _timed(experiment, points[:WORKERS], 1, plain)
+        side_by_side, plain_s = _timed(experiment, points, seeds, plain)
+    with session(Place(f"local[{WORKERS}]", name="bench sweep", java_options=JAVA)) as spark:
         mapper = sweep(spark, measure, WORKERS)
         _timed(experiment, points[:WORKERS], 1, mapper)  # workers are there from now on
         spread, spread_s = _timed(experiment, points, seeds, mapper)
-    if alone != spread:
+    if not alone == spread == side_by_side:
         raise AssertionError("the sweep on Spark has other rows than the one here")
     note = f"{len(alone)} measurements: {alone_s:.1f} s in one process, {spread_s:.1f} s on local[{WORKERS}]; same rows"
-    return [Row("a sweep on Spark, local[2]", "one process", FASTER_MIN, alone_s / spread_s, note)]
+    both = f"{plain_s:.1f} s in {WORKERS} plain processes"
+    bar = INFORMATION if quick else FASTER_MIN
+    return [
+        Row("a sweep on Spark, local[2]", "one process", bar, alone_s / spread_s, note),
+        Row("the same in two processes", "one process", INFORMATION, alone_s / plain_s, both),
+    ]
 
 
 def _settings(experiment: Experiment) -> list[Point]:

@@ -54,7 +54,7 @@ def test_a_broker_is_added_to_a_network_that_runs(reknit: Callable[..., Any], st
     network.until_ready()
     monkeypatch.chdir(network.directory)
     dry = reknit("broker", "add", "b4", "--link", "b2", "--dry-run")
-    assert dry.out.startswith("b4 would be linked with b2\n  add b4 b2\ntouches b2, b4\ntakes about ")
+    assert dry.out.startswith("b4 would be linked with b2\n  broker add b4 --link b2\ntouches b2, b4\ntakes about ")
     assert len(network.state["brokers"]) == 3
     said = reknit("broker", "add", "b4", "--link", "b2")
     assert said.code == 0, said.err

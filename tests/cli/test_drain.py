@@ -195,17 +195,22 @@ def test_a_broker_in_the_middle_is_drained_and_comes_back(
     network.until_ready()
     monkeypatch.chdir(network.directory)
     planned = reknit("broker", "drain", "b2", "--to", "b3", "--dry-run", "--json").json
-    assert planned["steps"] == ["swap b1 b2 b3", "drain b2 b3"]
+    assert planned["steps"] == ["swap b1 b2 b3", "broker drain b2 --to b3"]
     assert (planned["sessions"], planned["brokers"]) == (0, ["b1", "b2", "b3"])
     done = reknit("broker", "drain", "b2", "--to", "b3", "--verify", "--json").json
     assert (done["steps"], done["differences"]) == (planned["steps"], [])
     assert all(done["changes"])
     assert [broker["name"] for broker in network.state["brokers"]] == ["b1", "b3"]
     shown = reknit("change", "show", done["changes"][1]).out.splitlines()
-    assert shown[0] == f"{done['changes'][1]}: drain b2 b3: done (step of {done['change']})"
+    assert shown[0] == f"{done['changes'][1]}: broker drain b2 --to b3: done (step of {done['change']})"
+    assert shown[1].endswith(" messages, 0 bytes without b2")
+    assert "  b2: what it has sent is not known, for it has left, or remembers it no more" in shown
     assert shown[-1] == "  undo: reknit broker add b2 --link b3"
+    refused = reknit("change", "undo", done["changes"][0])
+    way_out = f"b2 has left since; try: reknit change undo {done['change']}"
+    assert (refused.code, refused.err) == (2, f"reknit: change undo {done['changes'][0]}: {way_out}\n")
     undone = reknit("change", "undo", done["change"], "--verify", "--json").json
-    assert (undone["steps"], undone["differences"]) == (["add b2 b3", "swap b1 b3 b2"], [])
+    assert (undone["steps"], undone["differences"]) == (["broker add b2 --link b3", "swap b1 b3 b2"], [])
     assert [broker["name"] for broker in undone["added"]] == ["b2"]
     links = reknit("topology", "--json").json["links"]
     assert [(link["a"], link["b"]) for link in links] == [("b1", "b2"), ("b2", "b3")]
@@ -225,8 +230,11 @@ def test_what_cannot_be_drained_is_refused_with_what_to_do(reknit: Callable[...,
 def test_a_dry_run_says_what_would_move(reknit: Callable[..., Any], network: Any) -> None:
     said = reknit("broker", "drain", "b3", "--dry-run")
     assert said.code == 0
-    assert said.out.startswith("b3 would leave, and its clients would be with b2\n  drain b3 b2\ntouches b2, b3\n")
-    assert "moves 0 sessions with 0 subscriptions" in said.out
+    assert said.out.startswith(
+        "b3 would leave, and its clients would be with b2\n  broker drain b3 --to b2\ntouches b2, b3\n"
+    )
+    beyond = "and, beyond this estimate, what waits in their queues and what is kept for recovery"
+    assert f"moves 0 sessions with 0 subscriptions, {beyond}\n" in said.out
 
 
 def test_the_last_broker_stays(reknit: Callable[..., Any], start_up: Callable[..., Any], monkeypatch: Any) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from reknit.cli.peer import _options
+
 PEER = [sys.executable, "-m", "reknit", "peer"]
 
 
@@ -48,6 +50,10 @@ def test_one_that_is_alone_has_its_own_events(reknit: Callable[..., Any]) -> Non
         (["--topic", "a", "--parent", "a=b", "--parent", "b=a"], "a topic cannot be above itself"),
         (["--topic", "a", "--parent", "a"], "is no TOPIC=PARENT"),
         (["--topic", "a", "--membership", "chance"], "it is one of"),
+        (["--topic", "a", "-o", "q=1"], "is no [TOPIC:]NAME=VALUE"),
+        (["--topic", "a", "-o", "b:z=x"], "z cannot be 'x'"),
+        (["--topic", "a", "-o", "b:z=100"], "z of b: it is from 1 to 64"),
+        (["--topic", "a", "-o", "membership=chance"], "it is one of"),
         (["--topic", "a", "--contact", "nobody"], "is no HOST:PORT"),
         (["--topic", "a", "--listen", "192.0.2.7:7400"], "need a secret"),
         (["--topic", "a", "--secret-file", "/nowhere"], "No such file"),
@@ -58,3 +64,10 @@ def test_bad_input_is_one_line(reknit: Callable[..., Any], words: list[str], err
     said = reknit("peer", *words)
     assert said.code == 2
     assert error in said.err
+
+
+def test_parameters_for_all_topics_and_for_one() -> None:
+    options = _options([], "structured", ["c=2", "soccer/italy:g=9", "soccer/italy:publisher_forces_upward=true"])
+    assert (options.topic.c, options.topic.g, options.topic.membership) == (2.0, 5.0, "structured")
+    italy = options.of("soccer/italy")
+    assert (italy.c, italy.g, italy.publisher_forces_upward) == (2.0, 9.0, True)

@@ -67,6 +67,8 @@ def test_a_taken_port_is_one_clear_line(reknit: Callable[..., Any], monkeypatch:
         (["--mqtt-base-port", "65535"], "--mqtt-base-port 65535: 3 brokers would need ports up to 65537"),
         (["none.toml"], "/none.toml: No such file"),
         (["listed.toml", "--brokers", "2"], "--brokers: the file lists its brokers under [[broker]]"),
+        (["--routing", "rendezvous", "--store", "."], ": a broker that routes by rendezvous has no store"),
+        (["ring.toml"], "options.ring.id: 3 brokers would be at one place of the ring"),
         (["cycle.toml"], "cycle.toml: the links form a cycle: y - x - y"),
     ],
 )
@@ -75,6 +77,7 @@ def test_bad_input(reknit: Callable[..., Any], monkeypatch: Any, tmp_path: Path,
     listed = '[[broker]]\nname = "x"\n[[broker]]\nname = "y"\n'
     Path("listed.toml").write_text(listed)
     Path("cycle.toml").write_text(listed + '[[link]]\na = "x"\nb = "y"\n' * 2)
+    Path("ring.toml").write_text('[options]\nrouting = "rendezvous"\nring = { id = 5 }\n')
     said = reknit("up", *words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert line in said.err.replace("x - y - x", "y - x - y")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from reknit.community.io import Due, Join, Leave, Meet, Publish, Received
@@ -197,11 +199,13 @@ def test_a_contact_that_does_not_answer_is_asked_again_and_then_another() -> Non
     membership = desk.peer.communities["soccer"].membership
     assert list(membership.view) == []
     desk.give(Meet(("alive",)))
-    asked: list[str] = []
+    asked: list[tuple[str, float]] = []
     for _ in range(40):
         desk.now = desk.peer.deadline() or desk.now
-        asked += [to for to, word in said(desk.give(Due())) if isinstance(word, Request)]
-    assert set(asked) == {"alive"}
+        asked += [(to, desk.now) for to, word in said(desk.give(Due())) if isinstance(word, Request)]
+    assert {to for to, _ in asked} == {"alive", "dead"}
+    again = [at for to, at in asked if to == "dead"]
+    assert min(later - at for at, later in pairwise(again)) >= 0.9 * desk.peer.options.absent_s, "it may live after all"
 
 
 def test_an_alarm_that_is_early_does_nothing() -> None:

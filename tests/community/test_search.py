@@ -50,6 +50,21 @@ def test_with_a_member_further_up_it_goes_on_for_the_levels_below_only() -> None
     assert [search.attempt()[1] for _ in range(3)] == [("a/b",)] * 3
 
 
+def test_when_that_one_is_lost_its_level_and_those_above_count_again_and_soon() -> None:
+    turn = a_turn()
+    search = a_search(turn)
+    for _ in range(3):
+        search.attempt()
+    search.found("a")
+    for _ in range(6):
+        search.attempt()
+    search.widen(1)
+    assert search.next_at - turn.now > 3.0, "it was looked for below that one already"
+    search.widen(len(LADDER))
+    assert search.next_at - turn.now <= 1.1
+    assert search.attempt()[1] == LADDER
+
+
 def test_only_answers_to_its_own_attempts_count() -> None:
     search = a_search(a_turn())
     number, _ = search.attempt()

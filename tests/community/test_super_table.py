@@ -117,6 +117,39 @@ def test_the_dead_do_not_come_back_by_hearsay_for_a_while() -> None:
     assert list(table.entries) == ["p1"]
 
 
+def test_who_answers_itself_is_not_taken_for_dead_any_longer() -> None:
+    """As when the network was in parts, and is whole again."""
+    turn = a_turn()
+    table = a_table(turn, "p1", "p2")
+    for peer in ("p1", "p2"):
+        table.fail(peer)
+    table.lives("p1")
+    table.merge([("a/b", "p1"), ("a/b", "p2")])
+    assert list(table.entries) == ["p1"]
+
+
+def test_who_stood_in_for_an_empty_level_is_replaced_when_it_is_lost() -> None:
+    """The search for the empty level is still on; it has to ask for those above it again."""
+    turn = a_turn()
+    table = a_table(turn)
+    for _ in range(3):
+        table.search.attempt()
+    table.merge([("a", "p1")])
+    assert table.search.attempt()[1] == ("a/b",)
+    table.fail("p1")
+    assert [table.search.attempt()[1] for _ in range(2)] == [("a/b", "a", "#")] * 2
+
+
+def test_with_one_further_up_left_it_is_asked_for_what_is_nearer() -> None:
+    turn = a_turn()
+    table = a_table(turn)
+    for _ in range(3):
+        table.search.attempt()
+    table.merge([("#", "p2"), ("a", "p1")])
+    table.fail("p1")
+    assert [table.search.attempt()[1] for _ in range(2)] == [("a/b", "a")] * 2
+
+
 def test_who_is_no_member_any_more_goes_at_once() -> None:
     turn = a_turn()
     table = a_table(turn, "p1", "p2")

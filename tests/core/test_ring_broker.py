@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.core.io import AddLink, Drain, RemoveLink, Reply, StopDrain, SwapLink
+from reknit.core.io import AddLink, Drain, RemoveLink, Reply, SwapLink
 from reknit.model.event import Envelope, Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
@@ -29,8 +29,8 @@ def test_clients_get_what_they_want_once_and_in_order() -> None:
     assert ring.count(Kind.SETTLED) == 12
 
 
-@pytest.mark.parametrize("given", [AddLink("z", "z:1", 3), RemoveLink("z", 3), SwapLink("y", "z", 3), StopDrain(3)])
-def test_what_changes_a_tree_is_refused_by_name(given: AddLink | RemoveLink | SwapLink | StopDrain) -> None:
+@pytest.mark.parametrize("given", [AddLink("z", "z:1", 3), RemoveLink("z", 3), SwapLink("y", "z", 3)])
+def test_what_changes_a_tree_is_refused_by_name(given: AddLink | RemoveLink | SwapLink) -> None:
     desk = Desk(routing="rendezvous")
     desk.give(given)
     reason = "b routes by rendezvous: it is on a ring, and has no tree whose links could change"
@@ -40,11 +40,7 @@ def test_what_changes_a_tree_is_refused_by_name(given: AddLink | RemoveLink | Sw
 def test_a_broker_leaves_when_it_has_no_clients_and_its_topics_go_to_the_next() -> None:
     ring = grown(4)
     ring.wants("b2", "c", *(f"t{number}" for number in range(12)))
-    ring.wants("b1", "d", "t1")
     ring.run(12.0)
-    asked = ring.drain("b1")
-    assert ring.replies[asked].startswith("b1 has 1 clients, and on a ring sessions do not move")
-    ring.detach("b1", "d")
     asked = ring.drain("b1")
     for number in range(12):
         ring.says("b3", f"t{number}", str(number))

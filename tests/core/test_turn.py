@@ -120,3 +120,14 @@ def test_what_has_to_stand_before_something_else_is_noted_at_once_and_once() -> 
     assert (behind.events, behind.clients) == ([two], [("bob",)])
     turn.effects = [_delivered(one, "ann")]
     assert len(_seen(turn)) == 1
+
+
+def test_what_had_waited_and_comes_between_is_not_taken_for_one_of_the_turn() -> None:
+    turn = Turn("b", observing=True)
+    one, two, three = events = _events(7, 8, 9)
+    [older] = _events(3)
+    turn.published("p", events)
+    turn.effects += [_delivered(one, "ann"), _delivered(older, "cid"), _delivered(three, "ann")]
+    first, second = (each for each in _seen(turn) if isinstance(each, Passage))
+    assert (first.clients, second.events, second.clients) == ([("ann",), (), ("ann",)], [older], [("cid",)])
+    assert two in first.events

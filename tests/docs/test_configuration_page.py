@@ -15,6 +15,7 @@ from reknit.core.broker import BrokerOptions
 from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.placement.options import PlacementOptions
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.ring.options import RingOptions
 from reknit.core.sessions.options import SessionOptions
@@ -44,6 +45,7 @@ SECTIONS: dict[str, Any] = {
     "[options.book]": BookOptions,
     "[options.recovery]": RecoveryOptions,
     "[options.ring]": RingOptions,
+    "[options.placement]": PlacementOptions,
     "[mqtt]": config.MqttSection,
     "[access]": AccessSection,
     "[tls]": TlsSection,
@@ -64,8 +66,7 @@ def test_every_key_is_there_with_its_default(section: str) -> None:
     text = PAGE.split(f"### `{section}`\n")[1].split("\n#")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \|(?: `(.*?)`)? \| .+ \|$", text, re.MULTILINE))
     fields = msgspec.structs.fields(SECTIONS[section])
-    layers = ("links", "overlay", "changes", "repair", "sessions", "homes", "shares", "book", "recovery", "ring")
-    tables = layers if section == "[options]" else ()
+    tables = [key.split(".")[1].strip("]") for key in SECTIONS if "." in key] if section == "[options]" else []
     known = {each.name: "" if each.required else _default(each) for each in fields if each.name not in tables}
     assert shown == known
 

@@ -27,14 +27,13 @@ from tests.ports import ports_in_a_row
 PAGE = (Path(__file__).parents[2] / "docs" / "ring.md").read_text(encoding="utf-8")
 
 
-EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+FOUNDED, RESTLESS, PLACING = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def planned(directory: Path) -> NetworkPlan:
-    example, _ = EXAMPLES
     quick = "\n[options.ring]\nlost_s = 1.0\nhandover_s = 3.0\n"
     ports = f"brokers = 4\nmqtt_base_port = {ports_in_a_row(4)}"
-    (directory / "ring.toml").write_text(example.replace("brokers = 4", ports) + quick)
+    (directory / "ring.toml").write_text(FOUNDED.replace("brokers = 4", ports) + quick)
     return plan_network(read_network_file(directory / "ring.toml"), random.Random())
 
 
@@ -86,12 +85,16 @@ def test_a_ring_runs_and_a_broker_may_die(tmp_path: Path) -> None:
 
 def restless(directory: Path) -> NetworkPlan:
     """The page's ring that places its brokers by itself; soon."""
-    _, example = EXAMPLES
-    soon = example.replace("free_s = 3600.0", "free_s = 4.0\nreport_s = 0.5")
-    assert soon != example
+    soon = RESTLESS.replace("free_s = 3600.0", "free_s = 4.0\nreport_s = 0.5")
+    assert soon != RESTLESS
     text = f"[network]\nbrokers = 4\nmqtt_base_port = {ports_in_a_row(4)}\n{soon}"
     (directory / "ring.toml").write_text(text)
     return plan_network(read_network_file(directory / "ring.toml"), random.Random())
+
+
+def test_placement_is_set_as_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "ring.toml").write_text(f"[network]\nbrokers = 2\n{PLACING}")
+    assert read_network_file(tmp_path / "ring.toml").options.placement.update_s == 10.0
 
 
 def topic_rooted_elsewhere_than(name: str, names: list[str]) -> str:

@@ -72,6 +72,22 @@ def test_the_first_by_name_of_those_that_have_the_topic_passes_it_on() -> None:
     assert gateway.who_passes("soccer/italy", READY + 4.0) == "b2", "b1 has not been heard of for too long"
 
 
+def test_a_parent_of_another_name_has_the_topic_as_well() -> None:
+    """Else the gateways of both parents would pass an event on, each taking the other for one that does not get it."""
+    parents = {"soccer/italy": ("soccer", "italy")}
+    one, other = (
+        Gateway(name, GatewayOptions((topic,), parents=parents), 0.0)
+        for name, topic in (("b1", "italy"), ("b2", "soccer"))
+    )
+    one.take_from_brokers(herald("b2", "soccer"), READY)
+    other.take_from_brokers(herald("b1", "italy"), READY)
+    event = published(1, "soccer/italy/serie-a", source="p.1")
+    assert [len(each.take_from_peers(event, READY)) for each in (one, other)] == [1, 0]
+    assert other.who_passes("soccer/france", READY) == "b2"
+    assert [pattern.topic for pattern in one.patterns()] == ["italy/#", "soccer/italy/#", f"{HERALDS}/+"]
+    assert [pattern.topic for pattern in other.patterns()] == ["soccer/#", "soccer/italy/#", f"{HERALDS}/+"]
+
+
 def test_who_is_heard_of_for_the_first_time_is_answered_at_once() -> None:
     gateway = a_gateway()
     assert [event.topic for event in gateway.due(0.0)] == [f"{HERALDS}/b2"]

@@ -13,7 +13,7 @@ from reknit.lab.ledger import LEDGER_FILE, Ledger
 from reknit.lab.registry import all_experiments
 from reknit.lab.report import Report, read_report
 from reknit.lab.results import read_results, write_results
-from reknit.lab.run import Unmeasured, measure_rows, run_experiment, seed_count, task_count, workers
+from reknit.lab.run import Unmeasured, measure_rows, run_experiment, seed_count, sharing, task_count, workers
 from tests.lab.coins import COINS
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -96,3 +96,32 @@ def test_progress_is_told_of_each_row(tmp_path: Path) -> None:
     with workers(1) as mapper:
         run_experiment(COINS, tmp_path, Scale.QUICK, 2, mapper, "abc", lambda: told.append(None))
     assert len(told) == 4
+
+
+def test_what_two_experiments_have_in_common_is_measured_once(tmp_path: Path) -> None:
+    asked: list[tuple[object, int]] = []
+
+    def counted(point: Point, seed: int) -> Row:
+        asked.append((point["throws"], seed))
+        return COINS.measure(point, seed)
+
+    other = dataclasses.replace(COINS, id="others", measure=counted)
+    with workers(1) as alone:
+        mapper = sharing(alone)
+        for each in (dataclasses.replace(COINS, measure=counted), other):
+            run_experiment(each, tmp_path, Scale.QUICK, 3, mapper, "abc")
+        assert asked == [(4, 0), (4, 1), (4, 2), (16, 0), (16, 1), (16, 2)]
+        run_experiment(other, tmp_path, Scale.QUICK, 4, mapper, "abc")
+    assert asked[6:] == [(4, 3), (16, 3)], "only what is new"
+    one, two = (read_results(tmp_path / name / "results.parquet") for name in ("coins", "others"))
+    assert one == [row for row in two if row["seed"] != 3]
+
+
+def test_a_failure_is_not_shared(tmp_path: Path) -> None:
+    """It is measured again."""
+    with workers(1) as alone:
+        mapper = sharing(alone)
+        for _ in range(2):
+            with pytest.raises(Unmeasured) as failed:
+                run_experiment(COINS, tmp_path, Scale.QUICK, 14, mapper, "abc")
+            assert len(failed.value.failures) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from reknit.core.overlay.shapes import DEGREE_MAX, adjacency, find_cycle
@@ -63,3 +65,15 @@ def test_each_broker_publishes_at_its_rate() -> None:
     assert len(published) == pytest.approx(1_000, rel=0.15)
     assert all(1.0 <= at < 11.0 for at, _, _ in published)
     assert all(1 <= len(characters_of(bits)) <= EVENT_CHARACTERS for _, _, bits in published)
+
+
+def test_what_is_published_is_drawn_as_one_character_after_the_other() -> None:
+    """What was measured before stays what it was."""
+    plain = random.Random("plain")
+    at, expected = 0.0, []
+    while (at := at + plain.expovariate(6.0)) < 30.0:
+        expected.append(
+            (at, plain.choice("abc"), bits_of(plain.randrange(CHARACTERS) for _ in range(EVENT_CHARACTERS)))
+        )
+    assert list(draw_publications("abc", 2.0, 0.0, 30.0, random.Random("plain"))) == expected
+    assert len(expected) > 100

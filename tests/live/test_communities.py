@@ -15,6 +15,7 @@ from reknit.live.errors import ConfigError
     [
         (CommunitiesSection(topics=("a/#",)), "filters only"),
         (CommunitiesSection(topics=("a",), membership="chance"), "it is one of"),
+        (CommunitiesSection(topics=("a",), parents={"a": ("b",), "b": ("a",)}), "above itself"),
         (CommunitiesSection(topics=("a",), brokers="two words"), "one word"),
         (CommunitiesSection(topics=("a",), brokers="x", peers="x"), "the same name"),
         (CommunitiesSection(topics=("a",), contacts=("nobody",)), "no HOST:PORT"),

@@ -25,7 +25,7 @@ from reknit.live.config import TlsSection
 from reknit.live.errors import ConfigError
 from reknit.live.faults import Harm, fault_proxy
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
-from reknit.model.event import Event
+from reknit.model.event import Envelope, Event
 from reknit.model.pattern import Pattern
 
 LOOSE = BrokerOptions(
@@ -58,6 +58,24 @@ def wants(broker: RunningBroker, topic: str) -> bool:
 
 def _mixed(**kinds: str) -> BrokerOptions:
     return msgspec.structs.replace(LOOSE, links=msgspec.convert({"retransmit_s": 0.1, "kinds": kinds}, LinkOptions))
+
+
+def test_what_is_longer_than_a_datagram_crosses_a_link(plan: Callable[..., BrokerPlan], until: Any) -> None:
+    """A retained event is a line of the book, which has to arrive, and is as long as it is."""
+
+    async def play() -> None:
+        async with (
+            broker_running(plan("b1", options=LOOSE)) as b1,
+            fault_proxy(b1.listen, Harm(), "seed") as proxy,
+            broker_running(plan("b2", {"b1": str(proxy.address)}, options=LOOSE)) as b2,
+        ):
+            await until(lambda: up(b1, "b2") and up(b2, "b1"))
+            proxy.harm = Harm(loss=0.1)
+            b1.driver.turn(Publish("pam", [Event("a", bytes(150_000), envelope=Envelope(retain=True))]))
+            await until(lambda: len(b2.driver.broker.book) == 1)
+            assert up(b1, "b2")
+
+    asyncio.run(play())
 
 
 def test_each_link_is_of_its_own_kind(plan: Callable[..., BrokerPlan], until: Any) -> None:

@@ -8,13 +8,15 @@ import msgspec
 import pytest
 
 from reknit.core.broker import BrokerOptions
+from reknit.core.ring.options import RingOptions
 from reknit.live.address import Address
 from reknit.live.config import MqttSection, Settings, StoreSection, TraceSection
 from reknit.live.errors import ConfigError
-from reknit.live.fitness import check_fit
+from reknit.live.fitness import check_fit, check_ring
 from reknit.live.tls import TlsSection
 
 HERE, ELSEWHERE = Address("127.0.0.1", 7001), Address("0.0.0.0", 7001)
+RING = BrokerOptions(routing="rendezvous", ring=RingOptions(id=5))
 LOOSE = msgspec.convert({"links": {"loose": True}}, BrokerOptions)
 
 
@@ -31,6 +33,7 @@ LOOSE = msgspec.convert({"links": {"loose": True}}, BrokerOptions)
         (Settings(mqtt=MqttSection(receive_maximum=0)), {}, "mqtt: receive_maximum must lie between"),
         (Settings(store=StoreSection("none/b1.store")), {}, "/none/b1.store: there is no directory "),
         (Settings(store=StoreSection("there")), {}, "/there: this is a directory; a broker's store is a file"),
+        (Settings(store=StoreSection("b1.store"), options=RING), {}, "a broker that routes by rendezvous has no store"),
         (Settings(trace=TraceSection("file/trace")), {}, "/file is no directory that can be written to"),
     ],
 )
@@ -51,3 +54,9 @@ def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     settings = Settings(store=store, trace=trace, tls=TlsSection(plain_links=True))
     check_fit("b1", settings, {"listen": ELSEWHERE, "relay": ELSEWHERE, "mqtt": ELSEWHERE, "admin": HERE}).close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_two_brokers_are_told_one_place_of_the_ring() -> None:
+    check_ring(Settings(options=RING), 1)
+    with pytest.raises(ConfigError, match=r"options\.ring\.id: 3 brokers would be at one place of the ring"):
+        check_ring(Settings(options=RING), 3)

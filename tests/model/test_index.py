@@ -130,7 +130,7 @@ def test_of_several_equalities_the_rarer_one_sorts() -> None:
         index.add(Pattern.parse("t", f"device = {device} AND kind = 'sensor'"))
     group = index._groups["t"]
     assert group.sorted is not None
-    assert max(len(bucket) for buckets in group.sorted.values() for bucket in buckets.values()) == 1
+    assert max(bucket.size for buckets in group.sorted.values() for bucket in buckets.values()) == 1
     assert len(index.match(Event("t", attributes={"device": Text("7"), "kind": "sensor"}))) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reknit.core import io
+from reknit.live.moves import Moves
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.mqtt.moves import WITHHELD_BYTES_MAX
@@ -336,3 +337,21 @@ def test_a_session_that_begins_anew_while_it_comes_to_rest_stays() -> None:
     room.wait(5.0)
     assert _ready(room) == {}
     assert client.say(Subscribe(2, (Request("b"),))) == [Suback(2, (0,))]
+
+
+def test_one_that_may_still_be_taken_back_is_here_and_its_client_has_to_wait() -> None:
+    old = Room()
+    _joined(old)
+    state = _exported(old)
+    assert state is not None
+    new = _arrived(state)
+    moves = Moves(new.door, {})
+    moves.perform(io.Reserve("ann"), new.now)
+    _events(new, "a/1")
+    [answer] = new.client().say(Connect("ann", clean_start=False))
+    assert isinstance(answer, Connack)
+    assert answer.reason == Reason.SERVER_BUSY
+    moves.perform(io.Admit("ann"), new.now)
+    client = new.join("ann", clean_start=False)
+    assert client.connack.session_present
+    assert _publishes(client) == [("a/1", 1, 1, False)]

@@ -133,8 +133,17 @@ def test_spark_submit_on_a_small_cluster(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_server_of_spark_connect_on_the_packaged_java(tmp_path: Path) -> None:
-    """No Java on the path: the server is started on the one that came with the packages."""
+def test_a_small_cluster_as_master(tmp_path: Path) -> None:
+    """The same without ``spark-submit``: executors find the package where this process has found it."""
+    words = [sys.executable, "-m", "reknit", *flow_words(tmp_path), "--master", "local-cluster[2,1,1024]"]
+    environ = os.environ | {"PYTHONPATH": str(SOURCE.parent), "JDK_JAVA_OPTIONS": QUICK}
+    run(words, environ, tmp_path / "out")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", [("--remote", "local[2]"), ("--master", "local[2]")])
+def test_on_the_packaged_java(tmp_path: Path, place: tuple[str, str]) -> None:
+    """No Java on the path: Spark, and a server of Spark Connect, are started on the one that came with the packages."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for path in sorted(Path("/usr/bin").iterdir()):
@@ -142,6 +151,5 @@ def test_a_server_of_spark_connect_on_the_packaged_java(tmp_path: Path) -> None:
             (tools / path.name).symlink_to(path)
     environ = {key: value for key, value in os.environ.items() if key not in ("JAVA_HOME", "PATH")}
     environ |= {"PATH": str(tools), "XDG_CACHE_HOME": str(tmp_path / "cache"), "JDK_JAVA_OPTIONS": QUICK}
-    words = [sys.executable, "-m", "reknit", *flow_words(tmp_path), "--remote", "local[2]"]
-    run(words, environ, tmp_path / "out")
+    run([sys.executable, "-m", "reknit", *flow_words(tmp_path), *place], environ, tmp_path / "out")
     assert (tmp_path / "cache" / "reknit" / "java" / "bin" / "java").exists()

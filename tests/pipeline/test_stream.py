@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def parts(records: list[Record], count: int) -> list[list[Record]]:
     return [records[at : at + size] for at in range(0, len(records), size)]
 
 
+def write_parts(trace: Path, count: int) -> Iterator[int]:
+    """A run with changes, in so many goes; their numbers."""
+    records, order = run_seed(0, "changes").records, 0
+    for number, part in enumerate(parts(records, count), 1):
+        write_segment(to_table(part, range(order, order + len(part))), trace / "node-all", number)
+        order += len(part)
+        yield number
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("late_s", [60.0, 2.0])
 def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path, late_s: float) -> None:
@@ -53,10 +63,7 @@ def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path, 
     With little time to wait, delays and changes are written while the stream goes on; with much, at its end.
     """
     trace, out = tmp_path / "run", tmp_path / "out"
-    records, order = run_seed(0, "changes").records, 0
-    for number, part in enumerate(parts(records, 4), 1):
-        write_segment(to_table(part, range(order, order + len(part))), trace / "node-all", number)
-        order += len(part)
+    for _ in write_parts(trace, 4):
         catch_up(spark, trace, out, late_s)
     streamed = tables(spark, TOLD, str(out))
     wanted = batch_tables(spark, trace)

@@ -10,7 +10,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.pipeline.read import look, read_table
 from reknit.pipeline.trace import TRACE
-from reknit.pipeline.verdict import Judged, changes, findings, moments, subscribers, verdicts
+from reknit.pipeline.verdict import Judged, changes, findings, moments, parasites, subscribers, verdicts
 from reknit.trace.columns import to_table
 from reknit.trace.records import Kind, Record
 from reknit.trace.segments import write_segment
@@ -55,7 +55,7 @@ def test_what_went_wrong_by_subscriber_and_by_change(spark: SparkSession, tmp_pa
         ("swap", ["b1", "b2", "b3"], 2, 1, 0),
         ("add", ["b1", "b2"], 2, 0, 1),
     ]
-    (verdict,) = verdicts(told, seen, found).collect()
+    (verdict,) = verdicts(told, seen, found, parasites(told, seen)).collect()
     assert (verdict["published"], verdict["lost"], verdict["not_judged"]) == (2, 1, 0)
     unjudged = findings(Judged(stretch_max=7), seen).where("what = 'not judged'").collect()
     assert [(row["run"], row["count"]) for row in unjudged] == [("run", 8)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from reknit.pipeline.checkins import CHECKINS, Window
-from reknit.pipeline.visits import cells, lingers, pairs, repeats, statistics, visits
+from reknit.pipeline.visits import VISITS, _median, cells, lingers, pairs, repeats, statistics, visits
 from tests.pipeline.tables import TWO_PEOPLE, at
 
 US = Window()
@@ -69,3 +70,19 @@ def test_random_people_by_a_plain_walk(spark: SparkSession) -> None:
     stays = visits(SMALL, spark.createDataFrame(given, CHECKINS.schema))
     plain = [(row[0], row[2], row[5], row[6], row[7]) for row in rows_of(stays, "user_id", "visit")]
     assert plain == walk(given)
+
+
+def test_the_median_is_exact_wherever_it_lies(spark: SparkSession) -> None:
+    """Of odd and even numbers, with the two in the middle in one hour, in two, and days apart; and of none."""
+    for lingers_s in (
+        [5.0],
+        [1.0, 3601.0],
+        [10.0, 20.0, 7200.5],
+        [1.0, 2.0, 1e6, 2e6],
+        [3600.0] * 4,
+        [0.1 * n for n in range(50)],
+    ):
+        rows = [(1, number, 7, at(0), at(0), 1, 1, linger) for number, linger in enumerate([*lingers_s, None], 1)]
+        found = _median(spark.createDataFrame(rows, VISITS)).collect()
+        assert [row[0] for row in found] == [median(lingers_s)]
+    assert _median(spark.createDataFrame(rows[-1:], VISITS)).collect()[0][0] is None

@@ -53,7 +53,7 @@ from reknit.core.sessions.departures import Departures
 from reknit.core.sessions.guard import Guard
 from reknit.core.sessions.sessions import Sessions
 from reknit.core.shares.asides import Asides
-from reknit.core.shares.lines import Group, GroupLines
+from reknit.core.shares.lines import Group
 from reknit.core.shares.shares import Shares
 from reknit.core.transit import Transit
 from reknit.model.event import Event
@@ -250,6 +250,14 @@ def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
     patch.setattr(SwapLinks, "_doubt_goal", doubt)
 
 
+def _move_links_before_older_ones_are_empty(patch: Patch) -> None:
+    """For bugs that schedules find in chains of such swaps only; near those seeds this alone is not found.
+
+    Brokers that wait until links are empty hardly come to need what these bugs take away.
+    """
+    patch.setattr(SwapLocks, "emptying", "")
+
+
 @near(251222)
 @among("crashes")
 @plant
@@ -262,6 +270,7 @@ def overlook_that_a_leave_stands_behind_what_is_held(patch: Patch) -> None:
             return original(self, hold)
 
     patch.setattr(SwapReturns, "_is_behind", behind)
+    _move_links_before_older_ones_are_empty(patch)
 
 
 @near(25)
@@ -638,7 +647,7 @@ def want_no_more_what_the_group_wanted_at_once(patch: Patch) -> None:
     patch.setattr(Shares, "_leave", leave)
 
 
-@near(499)
+@near(616)
 @among("groups")
 @plant
 def send_on_before_what_has_waited_for_the_gate(patch: Patch) -> None:
@@ -835,7 +844,7 @@ def take_a_link_that_was_to_be_for_a_join(patch: Patch) -> None:
     patch.setattr(Links, "_caller_greets", greets)
 
 
-@near(656)
+@near(824)
 @plant
 def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     """A second change brings back a link before the first has made up for its removal."""
@@ -927,14 +936,6 @@ def wait_for_the_word_of_a_broker_that_has_lost_its_memory(patch: Patch) -> None
     patch.setattr(Sessions, "_claim_from", claim_from)
 
 
-@near(908)
-@among("groups")
-@only("shares")
-@plant
-def believe_what_came_on_a_link_while_it_was_left(patch: Patch) -> None:
-    patch.setattr(GroupLines, "left", lambda self, peer: None)
-
-
 @near(159)
 @among("stores")
 @plant
@@ -961,6 +962,7 @@ def settle_a_copy_where_there_are_no_stores(patch: Patch) -> None:
 @plant
 def let_a_mark_overtake_the_events_that_it_stands_for(patch: Patch) -> None:
     patch.setattr(SwapReturns, "_is_behind", lambda self, hold: False)
+    _move_links_before_older_ones_are_empty(patch)
 
 
 @near(1740)
@@ -974,6 +976,7 @@ def free_others_in_the_midst_of_what_is_freed(patch: Patch) -> None:
         yield from self._go_on()
 
     patch.setattr(Overlay, "_on_messages", on_messages)
+    _move_links_before_older_ones_are_empty(patch)
 
 
 @near(2161)
@@ -981,6 +984,7 @@ def free_others_in_the_midst_of_what_is_freed(patch: Patch) -> None:
 @plant
 def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:
     patch.setattr(SwapState, "leads_round", lambda self, peer, back: False)
+    _move_links_before_older_ones_are_empty(patch)
 
 
 # --- links that lose events, and their recovery
@@ -1037,9 +1041,9 @@ def ask_only_those_whom_the_algorithm_names(patch: Patch) -> None:
 def give_out_what_is_older_than_the_wish(patch: Patch) -> None:
     original = EventCache.find
     patch.setattr(
-        EventCache, "find", lambda self, source, sign, number, after: original(self, source, sign, number, -1e9)
+        EventCache, "find", lambda self, source, sign, numbers, after: original(self, source, sign, numbers, -1e9)
     )
-    patch.setattr(Recovery, "admits", lambda self, client, patterns, born: True)
+    patch.setattr(Recovery, "admits", lambda self, client, patterns, event, born: True)
 
 
 @among("loss")
@@ -1118,7 +1122,7 @@ def forget_heartbeats_that_a_neighbour_has_forgotten(patch: Patch) -> None:
 @among("loss")
 @plant
 def tell_nobody_what_a_session_lacks(patch: Patch) -> None:
-    patch.setattr(Heritage, "of", lambda self, client: ([], []))
+    patch.setattr(Heritage, "of", lambda self, client, aside=(): ([], []))
 
 
 @among("loss")

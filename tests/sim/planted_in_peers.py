@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from reknit.community import community as community_module
+from reknit.community.absent import Absent
 from reknit.community.community import Community
 from reknit.community.grid.shelf import Shelf
 from reknit.community.memberships.scamp import Scamp
 from reknit.community.peer import Peer
+from reknit.community.search import Search
 from reknit.community.super_table import SuperTable
 from reknit.community.view import View
 from reknit.trace.records import Kind
@@ -35,7 +37,7 @@ def plant(checker: str, near: int) -> Callable[[Plant], Plant]:
     return mark
 
 
-@plant("parasites", 8)
+@plant("parasites", 42)
 def take_events_of_any_community(patch: Patch) -> None:
     original = Peer._take_gossip
 
@@ -49,7 +51,7 @@ def take_events_of_any_community(patch: Patch) -> None:
     patch.setattr(Peer, "_take_gossip", take)
 
 
-@plant("parasites", 34)
+@plant("parasites", 3)
 def answer_for_communities_of_others(patch: Patch) -> None:
     def take(self: Peer, sender: str, request: Request) -> None:
         if request.origin != self.me:
@@ -58,7 +60,7 @@ def answer_for_communities_of_others(patch: Patch) -> None:
     patch.setattr(Peer, "_take_request", take)
 
 
-@plant("views", 34)
+@plant("views", 3)
 def take_who_is_there_already_for_new(patch: Patch) -> None:
     original = View.add
 
@@ -68,28 +70,28 @@ def take_who_is_there_already_for_new(patch: Patch) -> None:
     patch.setattr(View, "add", add)
 
 
-@plant("view sizes", 66)
+@plant("view sizes", 18)
 def never_let_a_place_run_out(patch: Patch) -> None:
     original = View.add
     patch.setattr(View, "add", lambda self, peer, until=inf: original(self, peer))
 
 
-@plant("view sizes", 100)
+@plant("view sizes", 18)
 def renew_with_a_copy_for_oneself_only(patch: Patch) -> None:
     patch.setattr(Scamp, "_copies", lambda self, renewal, others: 1)
 
 
-@plant("reception", 34)
+@plant("reception", 3)
 def never_rise(patch: Patch) -> None:
     patch.setattr(Community, "_rise", lambda self, table, event, hops, way: None)
 
 
-@plant("reception", 62)
+@plant("reception", 3)
 def gossip_to_one_only(patch: Patch) -> None:
     patch.setattr(community_module, "log", lambda population: -20.0)
 
 
-@plant("reception", 34)
+@plant("reception", 3)
 def forget_to_pass_on_what_came_from_below(patch: Patch) -> None:
     original = Community.disseminate
 
@@ -100,7 +102,7 @@ def forget_to_pass_on_what_came_from_below(patch: Patch) -> None:
     patch.setattr(Community, "disseminate", disseminate)
 
 
-@plant("views", 34)
+@plant("views", 3)
 def never_mind_the_bound_of_the_table_above(patch: Patch) -> None:
     def take(self: SuperTable, topic: str, address: str) -> None:
         if address not in self.entries:
@@ -110,7 +112,7 @@ def never_mind_the_bound_of_the_table_above(patch: Patch) -> None:
     patch.setattr(SuperTable, "_take", take)
 
 
-@plant("reception", 34)
+@plant("reception", 5)
 def wait_for_ever(patch: Patch) -> None:
     """Whatever comes is delivered, and nothing is passed on by who has not published it."""
     original = Community.disseminate
@@ -122,9 +124,19 @@ def wait_for_ever(patch: Patch) -> None:
     patch.setattr(Community, "disseminate", disseminate)
 
 
-@plant("view sizes", 58)
+@plant("view sizes", 10)
 def keep_only_a_few_for_all(patch: Patch) -> None:
     original = Shelf.put
     patch.setattr(
         Shelf, "put", lambda self, topic, peer, until: self.count(topic) < 2 and original(self, topic, peer, until)
     )
+
+
+@plant("touch", 4)
+def forget_who_did_not_answer(patch: Patch) -> None:
+    patch.setattr(Absent, "lost", lambda self, peer: None)
+
+
+@plant("touch", 5)
+def never_ask_again_for_a_level_that_somebody_was_found_on(patch: Patch) -> None:
+    patch.setattr(Search, "widen", lambda self, rung: None)

@@ -12,6 +12,7 @@ from reknit.sim.campaign import VIOLATIONS_SHOWN_MAX, Report, SeedResult, check_
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.schedule import Outcome, draw
+from reknit.trace.records import Kind, Record
 
 SEEDS = range(6)
 
@@ -81,3 +82,14 @@ def test_a_verdict_is_over_something() -> None:
     assert report.tally.owed > 100
     assert report.tally.delivered >= report.tally.owed
     assert any(name.startswith("fault: ") for name in report.coverage)
+
+
+def test_a_crash_is_told_by_the_step_that_the_broker_was_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word about a change of before is none."""
+    steps = ["swap: lock at the middle", "swap: ask at the goal", "swap: seated at the middle"]
+    records = [Record(1.0, "b1", Kind.CHANGE, detail=step) for step in steps]
+    outcome = Outcome(draw(1), [], Tally(), [*records, Record(2.0, "b1", Kind.CRASHED)])
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda *_: outcome)
+    coverage = check_seed(1).coverage
+    assert [coverage[f"step of a {step}"] for step in steps] == [1, 1, 1]
+    assert [name for name in coverage if name.startswith("crash in")] == ["crash in a swap: after lock at the middle"]

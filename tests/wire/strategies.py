@@ -8,6 +8,7 @@ from reknit.model.event import INTEGER_MAX, INTEGER_MIN, Event
 from reknit.model.pattern import Pattern
 from reknit.wire import messages as wire
 from reknit.wire.marks import write_marks
+from reknit.wire.placement import Interest, Lasts, Passed
 from reknit.wire.planes import Dismiss, Places, Report, Seats, Stage, Staged, Step
 from reknit.wire.ring import Poll
 
@@ -192,11 +193,13 @@ MESSAGES: list[wire.Message] = [
     wire.Rest("ann", 1, b"state", True),
     wire.Taken("ann", 1),
     wire.Told("ann", 1),
+    wire.Told("ann", 1, [("s.1", 5, 9, [(2, 3)])]),
     wire.Withdraw("ann", 1),
     wire.Lines([wire.Line("kind", "name", b"value", 2**41, "b1.1")]),
     wire.Digests([0, 2**64 - 1]),
     wire.Events([_MARKED]),
     wire.Silent("b1.1", [(5, 3), (6, 1)], 2),
+    wire.Bequest([0.5, 0.0], [_MARKED, _EVENT]),
     wire.Keeps(_ASKER, 5, _LOST, 2),
     wire.Misses(_ASKER, wire.Manner.SUBSCRIBERS, 5, 1.5, _LOST, 2),
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b2", "b1"], "host:1"),
@@ -209,6 +212,9 @@ MESSAGES: list[wire.Message] = [
     Places(2, [((7, "b1", "host:1"), 8)]),
     Seats(2, [("a", 1, -1, 7)], True),
     Report(2, (7, "b1", "b1"), ["a", "b"], [("a", 3)], 1),
+    Interest("0", (7, "b1", "b1"), ["a", "b"], 3, 15.0, True, 1),
+    Lasts("c1", 5, [("b1.1", "a", 7)]),
+    Passed("c1", 5, [_EVENT], [0], True),
 ]
 DIRECTS: list[wire.Direct] = [
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),

@@ -12,12 +12,18 @@ from typing import Any
 
 from reknit.core.overlay.shapes import Edge
 
-__all__ = ["Picture", "draw"]
+__all__ = ["Picture", "draw", "numbers_at"]
 
 _INCHES = 4.6
 _DPI = 110
 _WIDTH_MAX = 9.0
 _OLD, _NEW = "#8d99ae", "#2a9d8f"
+_ALONG = (0.5, 0.34, 0.66, 0.25, 0.75, 0.42, 0.58)
+"""Where on its link a number may stand; the first place that is free."""
+_APART_MIN = 0.2
+"""Between two numbers; the circle has a radius of 1."""
+_SHORT_MAX = 1.2
+"""A longer link has no number in its middle: that is where it is crossed by others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,30 @@ def _places(brokers: Sequence[str]) -> dict[str, tuple[float, float]]:
     return {name: (math.cos(angle), math.sin(angle)) for name, angle in angles.items()}
 
 
+def numbers_at(links: Sequence[Edge], places: Mapping[str, tuple[float, float]]) -> list[tuple[float, float]]:
+    """By link, a point of it for its number; those of links that cross do not hide each other."""
+    taken: list[tuple[float, float]] = []
+    for one, other in links:
+        (x0, y0), (x1, y1) = places[one], places[other]
+        along = _ALONG if math.dist(places[one], places[other]) <= _SHORT_MAX else _ALONG[1:]
+        points = [(x0 + part * (x1 - x0), y0 + part * (y1 - y0)) for part in along]
+        free = [point for point in points if all(math.dist(point, each) >= _APART_MIN for each in taken)]
+        taken.append((free or points)[0])
+    return taken
+
+
 def _draw_one(
     axes: Any, picture: Picture, places: Mapping[str, tuple[float, float]], most: int, old: Sequence[Edge]
 ) -> None:
     known = [set(link) for link in old]
-    for link in picture.links:
+    for link, (x, y) in zip(picture.links, numbers_at(picture.links, places), strict=True):
         (x0, y0), (x1, y1) = places[link[0]], places[link[1]]
         load = picture.loads.get(link, picture.loads.get(link[::-1], 0))
         width = 1.0 + (_WIDTH_MAX - 1.0) * load / most if most else 2.0
         axes.plot([x0, x1], [y0, y1], color=_OLD if set(link) in known else _NEW, linewidth=width, zorder=1)
         if most:
-            axes.text((x0 + x1) / 2, (y0 + y1) / 2, f"{load:,}", ha="center", va="center", fontsize=8, zorder=3)
+            paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
+            axes.text(x, y, f"{load:,}", ha="center", va="center", fontsize=8, zorder=3, bbox=paper)
     for name, (x, y) in places.items():
         axes.scatter([x], [y], s=420, color="#1d3557", zorder=2)
         axes.text(x, y, name, ha="center", va="center", color="white", fontsize=9, zorder=3)

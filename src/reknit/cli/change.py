@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from reknit.cli._changes.told import Told
     from reknit.cli._changes.view import View
     from reknit.cli._operator import Operator
-    from reknit.core.overlay.history import Deed
 
 __all__ = ["list_changes", "register", "show", "undo"]
 
@@ -89,13 +88,14 @@ def undo(
     """
     from reknit.cli._changes.plans import plan_undo
     from reknit.cli._changes.run import Manner, run
-    from reknit.cli._changes.told import deeds_of, find, forgotten
+    from reknit.cli._changes.told import deeds_of, find, forgotten, left
 
     def plan_for(operator: Operator, view: View) -> Plan:
-        found = find(_ask(operator)[0], name)
+        changes = _ask(operator)[0]
+        found = find(changes, name)
         if missing := forgotten(found, name):
             typer.echo(f"reknit: {missing}", err=True)
-        return plan_undo(view, f"change undo {name}", deeds_of(found))
+        return plan_undo(view, f"change undo {name}", deeds_of(found), left(changes))
 
     run(Manner(admin, dry_run, verify, as_json), plan_for)
 
@@ -134,22 +134,15 @@ def _print_table(changes: list[Told]) -> None:
 def _print_change(told: Told) -> None:
     typer.echo(f"{told.id}: {told.deed}: {told.outcome}" + (f" (step of {told.of})" if told.of else ""))
     took = f", took {_took(told)}" if told.ended is not None else ""
-    typer.echo(f"  begun {_clock(told.begun)}{took}; {told.messages} messages, {told.bytes:,} bytes")
+    without = f" without {', '.join(told.unknown)}" if told.unknown else ""
+    typer.echo(f"  begun {_clock(told.begun)}{took}; {told.messages} messages, {told.bytes:,} bytes{without}")
     for part in told.parts:
         now = f", {part['now']['stage']}, waits for {part['now']['waits_for']}" if part["now"] else ""
         typer.echo(f"  {part['broker']} ({part['part']}): {part['messages']} messages, {part['bytes']:,} bytes{now}")
+    for name in told.unknown:
+        typer.echo(f"  {name}: what it has sent is not known, for it has left, or remembers it no more")
     if told.undo:
-        typer.echo(f"  undo: reknit {_command(told.deed.inverse)}")
-
-
-def _command(deed: Deed) -> str:
-    from reknit.core.overlay.history import ADD, DRAIN
-
-    if deed.kind == ADD:
-        return f"broker add {deed.brokers[0]} --link {deed.brokers[1]}"
-    if deed.kind == DRAIN:
-        return f"broker drain {deed.brokers[0]}"
-    return str(deed)
+        typer.echo(f"  undo: reknit {told.deed.inverse}")
 
 
 def _clock(seconds: float) -> str:

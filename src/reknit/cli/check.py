@@ -58,8 +58,9 @@ def check(
     stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
     links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
-    ring that changes all the time. With --focus communities there are no brokers, but peers that gossip in communities
-    of topics.
+    ring that changes all the time. With --focus communities there are peers that gossip in communities of topics, and
+    no brokers, or a few as gateways; in each schedule datagrams are lost, peers come and go, and the network falls
+    apart.
 
     Example: reknit check --seeds 2000
     """
@@ -228,6 +229,8 @@ def _print_circle(outcome: CircleOutcome) -> None:
     )
     comings = f"{plan.comers} brokers come, {plan.leavers} leave, {plan.deaths} die for good"
     typer.echo(f"  rounds: {plan.rounds} of {plan.round_s:g} s; in each {comings}")
+    placed = f"placed by interest every {plan.update_s:g} s" if plan.update_s else "not placed by interest"
+    typer.echo(f"  sessions: {plan.moves} are sent elsewhere in each round; clients are {placed}")
     typer.echo(f"  faults: {happened or 'none'}")
     typer.echo(f"  {tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
 

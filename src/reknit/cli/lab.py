@@ -88,8 +88,9 @@ def run(
 ) -> None:
     """Run experiments in the simulator. Each leaves results.parquet, figure.png and report.json in DIR/ID.
 
-    The same seeds give the same results, on any number of processes, and on Spark. A run that was broken off goes on
-    where it was if it is started again with the same code; a measurement that fails is named with its seed.
+    The same seeds give the same results, on any number of processes, and on Spark. What several of the experiments show
+    of the same runs is measured once. A run that was broken off goes on where it was if it is started again with the
+    same code; a measurement that fails is named with its seed.
 
     Example: reknit lab run forwarding-vs-flooding --scale quick
     """
@@ -148,9 +149,9 @@ def _on_spark(processes: int, master: str, remote: str) -> Iterator[Mapper]:
 
     with with_spark():
         from reknit.pipeline.session import Place, session
-        from reknit.pipeline.sweep import sweep
+        from reknit.pipeline.sweep import JAVA, sweep
 
-        with session(Place(master, remote, name="reknit lab")) as spark:
+        with session(Place(master, remote, name="reknit lab", java_options=JAVA)) as spark:
             yield sweep(spark, measure, processes or os.cpu_count() or 1)
 
 
@@ -162,10 +163,11 @@ def _run_all(
     measuring: AbstractContextManager[Mapper],
 ) -> Iterator[Report]:
     from reknit.lab.revision import revision
-    from reknit.lab.run import run_experiment, task_count
+    from reknit.lab.run import run_experiment, sharing, task_count
 
     commit = revision()
-    with measuring as mapper:
+    with measuring as alone:
+        mapper = sharing(alone)
         for each in chosen:
             with _progress(each.id, task_count(each, scale, seeds)) as advance:
                 report = run_experiment(each, out, scale, seeds, mapper, commit, advance)

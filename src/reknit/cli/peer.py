@@ -12,7 +12,7 @@ import typer
 from reknit.cli._problem import BadInput, Failed
 
 if TYPE_CHECKING:
-    from reknit.community.options import PeerOptions
+    from reknit.community.options import PeerOptions, TopicOptions
     from reknit.live.peers.member import LivePeer, PeerEvent, Subscription
 
 __all__ = ["parents_of", "peer", "register", "secret_of"]
@@ -20,6 +20,8 @@ __all__ = ["parents_of", "peer", "register", "secret_of"]
 ANSWER_S = 5.0
 """After so long without a word from anybody, the user is told."""
 SECRET_BYTES_MIN = 8
+TERMS = ("c", "g", "a", "z", "tau", "p_sel", "membership", "publisher_forces_upward")
+"""Parameters of a topic that can be said here."""
 
 
 def register(app: typer.Typer) -> None:
@@ -54,6 +56,9 @@ def peer(
         list[str], typer.Option("--parent", metavar="TOPIC=PARENT", help="Another parent than the level above.")
     ] = [],  # noqa: B006
     membership: Annotated[str, typer.Option("--membership", help="How members know each other, by name.")] = "scamp",
+    option: Annotated[
+        list[str], typer.Option("-o", "--option", metavar="[TOPIC:]NAME=VALUE", help="c, g, a, z, tau or another.")
+    ] = [],  # noqa: B006
     secret_file: Annotated[str, typer.Option("--secret-file", metavar="FILE", help="What all peers share.")] = "",
     count: Annotated[int, typer.Option("-C", min=0, help="End after so many events.")] = 0,
     wait: Annotated[float, typer.Option("-W", min=0, metavar="SECONDS", help="End after so long.")] = 0,
@@ -89,7 +94,7 @@ def peer(
         verbose=verbose,
         as_json=as_json,
     )
-    missing = asyncio.run(_run(asked, _options(parent, membership)))
+    missing = asyncio.run(_run(asked, _options(parent, membership, option)))
     if missing:
         raise Failed(f"peer: {count - missing} of {count} events within {wait:g} s")
 
@@ -116,19 +121,44 @@ def parents_of(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _options(parent: list[str], membership: str) -> PeerOptions:
-    """``BadInput`` for parents that make a cycle, or a membership that does not exist."""
+def _options(parent: list[str], membership: str, option: list[str]) -> PeerOptions:
+    """``BadInput`` for parents that make a cycle, a membership that does not exist, or parameters that cannot be."""
     from reknit.community.hierarchy import Hierarchy
     from reknit.community.memberships.names import membership_of
-    from reknit.community.options import CourierOptions, PeerOptions, TopicOptions
+    from reknit.community.options import CourierOptions, PeerOptions, TopicOptions, check_options
 
-    parents = parents_of(parent)
+    topic, topics = _terms(TopicOptions(membership=membership), option)
+    options = PeerOptions(topic=topic, topics=topics, parents=parents_of(parent), courier=CourierOptions(backoff=2.0))
     try:
-        Hierarchy(parents)
-        membership_of(membership)
+        Hierarchy(options.parents)
+        for each in (topic, *topics.values()):
+            membership_of(each.membership)
+        check_options(options)
     except ValueError as error:
         raise BadInput(f"peer: {error}") from None
-    return PeerOptions(topic=TopicOptions(membership=membership), parents=parents, courier=CourierOptions(backoff=2.0))
+    return options
+
+
+def _terms(terms: TopicOptions, pairs: list[str]) -> tuple[TopicOptions, dict[str, TopicOptions]]:
+    """For all topics, and for those that were named; what is said of all holds for these, too."""
+    import msgspec
+
+    said: dict[str, dict[str, str]] = {"": {}}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        topic, _, key = name.rpartition(":")
+        if not equals or key not in TERMS:
+            raise BadInput(f"--option: {pair!r} is no [TOPIC:]NAME=VALUE, where NAME is one of {', '.join(TERMS)}")
+        said.setdefault(topic, {})[key] = value
+    found = {}
+    for topic, values in said.items():
+        try:
+            document = {**msgspec.to_builtins(terms), **said[""], **values}
+            found[topic] = msgspec.convert(document, type(terms), strict=False)
+        except msgspec.ValidationError as error:
+            key = str(error).rpartition("$.")[2].strip("`")
+            raise BadInput(f"--option: {key} cannot be {document[key]!r}") from None
+    return found.pop(""), found
 
 
 async def _run(asked: _Asked, options: PeerOptions) -> int:

@@ -28,7 +28,8 @@ def up(
     shape: Annotated[str | None, typer.Option(metavar="line|star|random", help="How they are linked.")] = None,
     mqtt_base_port: Annotated[int | None, typer.Option(metavar="P", help="MQTT at P, P+1, … (default 1883).")] = None,
     routing: Annotated[
-        str | None, typer.Option(metavar="NAME", help="subscription-forwarding (default), global-table or flooding.")
+        str | None,
+        typer.Option(metavar="NAME", help="subscription-forwarding (default), global-table, flooding or rendezvous."),
     ] = None,
     trace: Annotated[Path | None, typer.Option(metavar="DIR", help="Write what the brokers see there.")] = None,
     store: Annotated[

@@ -83,25 +83,26 @@ class Community:
     def searches(self) -> list[Search]:
         return [self.search, *(table.search for table in self.supers)]
 
-    def found(self, attempt: int, topic: str, peers: tuple[str, ...]) -> bool:
-        """The answer to a search; whether one of ours had asked for it."""
+    def found(self, attempt: int, topic: str, peers: tuple[str, ...], sender: str = "") -> bool:
+        """The answer to a search, and who has answered; whether one of ours had asked for it."""
         asked = False
         if self.search.asked(attempt, topic):
             asked = True
-            self._found_members(peers)
+            self._found_members(attempt, peers)
         for table in self.supers:
             if table.search.asked(attempt, topic):
                 asked = True
+                table.lives(sender)
                 table.merge((topic, peer) for peer in peers[: self.options.z])
         return asked
 
-    def _found_members(self, peers: tuple[str, ...]) -> None:
+    def _found_members(self, attempt: int, peers: tuple[str, ...]) -> None:
         others = tuple(peer for peer in peers if peer != self.turn.me)
         if others and self.search.is_on():
             self.search.stop()
             if not len(self.membership.view):  # else by another way, and who subscribes twice is known twice
                 self.membership.join(others)
-        elif others:
+        elif others and self.search.is_first_of_probe(attempt):
             self.membership.meet(others)
 
     def members(self, count: int) -> tuple[str, ...]:

@@ -8,10 +8,26 @@ knows; when fewer than ``tau`` of those are alive, it asks for more.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf, isfinite
 
 import msgspec
 
-__all__ = ["CourierOptions", "GridOptions", "PeerOptions", "ScampOptions", "SuperOptions", "TopicOptions"]
+from reknit.wire.peers import HOPS_MAX, LEASE_S_MAX, PEERS_MAX
+
+__all__ = [
+    "BadOption",
+    "CourierOptions",
+    "GridOptions",
+    "PeerOptions",
+    "ScampOptions",
+    "SuperOptions",
+    "TopicOptions",
+    "check_options",
+]
+
+
+Z_MAX = PEERS_MAX
+"""Members above that one message can name."""
 
 
 class ScampOptions(msgspec.Struct, frozen=True):
@@ -24,8 +40,9 @@ class ScampOptions(msgspec.Struct, frozen=True):
     """After so many heartbeats that should have come and did not, a member takes itself for forgotten."""
     epoch_beats: int = 8
     """Heartbeats that one count of the community takes."""
-    walk_hops: int = 4
-    """How far a newcomer's subscription wanders before somebody acts on it, so that contacts are chosen evenly."""
+    walk_hops: int = 32
+    """How far a newcomer's subscription wanders at most before somebody acts on it, so that contacts are chosen evenly;
+    its contact lets it go about ``2 ln N`` hops, by its count of the community."""
     reunion_s: float = 60.0
     """Every so often a member asks somebody who is not in its view for members: those of another part, if there are
     parts that do not know of each other. 0: never."""
@@ -122,6 +139,10 @@ class PeerOptions(msgspec.Struct, frozen=True):
     """By topic, its parents where they are others than the topic one level up; none for a root."""
     communities_max: int = 64
     contacts_max: int = 64
+    absent_s: float = 20.0
+    """Every so often one of those who did not answer is asked again: the network may have been in parts. 0: never."""
+    absent_s_max: float = 3600.0
+    """For so long somebody who does not answer is remembered; whom the user has named, for ever."""
     pending_max: int = 100
     """Events that wait for their publisher to become a member."""
     pending_s_max: float = 5.0
@@ -131,3 +152,43 @@ class PeerOptions(msgspec.Struct, frozen=True):
 
     def of(self, topic: str) -> TopicOptions:
         return self.topics.get(topic, self.topic)
+
+
+class BadOption(ValueError):
+    """A parameter that no peer can have."""
+
+
+def check_options(options: PeerOptions) -> None:
+    """Raise ``BadOption`` unless these can be a peer's. Many peers often share them: those are looked at once."""
+    global _good
+    if options is _good:
+        return
+    for topic, terms in {"": options.topic, **options.topics}.items():
+        for name, is_good, ought in _rules(terms):
+            if not is_good:
+                raise BadOption(f"{name}{' of ' if topic else ''}{topic}: it is {ought}")
+    _good = options
+
+
+_good: PeerOptions | None = None
+
+
+def _rules(terms: TopicOptions) -> list[tuple[str, bool, str]]:
+    """By parameter, whether it can be so, and what it has to be. A comparison with no number is false."""
+    scamp = terms.scamp
+    return [
+        ("c", isfinite(terms.c), "a number"),
+        ("g", 0.0 <= terms.g < inf, "0 or more"),
+        ("z", 1 <= terms.z <= Z_MAX, f"from 1 to {Z_MAX}"),
+        ("a", 0.0 < terms.a <= terms.z, "more than 0, and z at most"),
+        ("tau", 0 <= terms.alive_min <= terms.z, "from 0 to z"),
+        ("p_sel", terms.p_sel is None or 0.0 <= terms.p_sel <= 1.0, "a probability"),
+        ("population", terms.population is None or terms.population >= 1, "1 or more"),
+        ("seen_max", terms.seen_max >= 1, "1 or more"),
+        ("scamp.copies", scamp.copies >= 0, "0 or more"),
+        ("scamp.lease_s", 0.0 < scamp.lease_s <= LEASE_S_MAX, f"more than 0, and {LEASE_S_MAX:g} at most"),
+        ("scamp.heartbeat_s", 0.0 < scamp.heartbeat_s < inf, "more than 0"),
+        ("scamp.walk_hops", 0 <= scamp.walk_hops <= HOPS_MAX, f"from 0 to {HOPS_MAX}"),
+        ("scamp.view_max", scamp.view_max >= 1, "1 or more"),
+        ("supers.search_hops", 0 <= terms.supers.search_hops <= HOPS_MAX, f"from 0 to {HOPS_MAX}"),
+    ]

@@ -14,13 +14,14 @@ import random
 from collections import deque
 from math import inf
 
+from reknit.community.absent import Absent
 from reknit.community.community import Community
 from reknit.community.courier import Courier
 from reknit.community.grid.grid import Grid
 from reknit.community.hierarchy import Hierarchy, came_rightly, filter_of
 from reknit.community.io import Deliver, Due, Effect, Input, Join, Leave, Meet, Observe, Publish, Received
 from reknit.community.memberships.names import membership_of
-from reknit.community.options import PeerOptions
+from reknit.community.options import PeerOptions, check_options
 from reknit.community.search import Search
 from reknit.community.seen import Seen
 from reknit.community.super_table import SuperTable
@@ -96,6 +97,7 @@ class Peer:
     """``life``: larger in each life of one address, so that no id is ever used twice."""
 
     def __init__(self, me: str, options: PeerOptions, rng: random.Random, life: int = 1, now: float = 0.0) -> None:
+        check_options(options)
         self.me = me
         self.options = options
         self.source = f"{me}.{life}"
@@ -104,6 +106,7 @@ class Peer:
         self.hierarchy = Hierarchy(options.parents)
         self.communities: dict[str, Community] = {}
         self.contacts = View(me, options.contacts_max)
+        self.absent = Absent(options, self.turn)
         self.courier = Courier(self.turn, options.courier, life)
         self.grid = Grid(options.grid, self.turn, self.courier) if _need_grid(options) else None
         self._subscriptions: dict[str, _Subscription] = {}
@@ -149,6 +152,7 @@ class Peer:
             case Meet(contacts=contacts):
                 for contact in contacts:
                     self.contacts.add(contact)
+                self.absent.given(contacts)
                 if self.grid is not None:
                     self.grid.meet(contacts)
         if not isinstance(given, Received):
@@ -164,7 +168,7 @@ class Peer:
         waiting = min((until for until, _ in self._pending), default=inf)
         if self.grid is not None:
             ends.append(self.grid.deadline())
-        self._deadline = min([self.courier.deadline(), waiting, *ends])
+        self._deadline = min([self.courier.deadline(), waiting, self.absent.next_at, *ends])
 
     # --- what its user wants
 
@@ -275,6 +279,7 @@ class Peer:
             if isinstance(word, Gossip):
                 self._take_gossip(sender, word)
                 return False
+            self.absent.heard(sender)
             if isinstance(word, Sure):
                 inner = decode_word(word.frame)
                 if self.courier.take(sender, word):
@@ -293,7 +298,7 @@ class Peer:
             case Request():
                 self._take_request(sender, word)
             case Answer(attempt=attempt, topic=topic, peers=peers):
-                self._count_unasked([each.found(attempt, topic, peers) for each in self.communities.values()])
+                self._count_unasked([each.found(attempt, topic, peers, sender) for each in self.communities.values()])
             case Ping(number=number, topic=topic):
                 self.turn.send(sender, Pong(number, topic, topic in self.communities))
             case Pong():
@@ -389,6 +394,7 @@ class Peer:
         now = self.turn.now
         for failure in self.courier.due():
             self.contacts.drop(failure.to)
+            self.absent.lost(failure.to)
             community = self.communities.get(getattr(failure.word, "topic", ""))
             if community is not None and not isinstance(failure.word, Seek | Copies | Withdraw):
                 community.failed(failure.to, failure.word)
@@ -404,17 +410,28 @@ class Peer:
                     self._ask(community, search)
             if (attempt := community.probe()) is not None:
                 self._probe(community, attempt)
+        if (peer := self.absent.due()) is not None:
+            self._try_again(peer)
         self._publish_ready()
 
     def _probe(self, community: Community, attempt: int) -> None:
         """One of those who are known for other reasons than being in this community's view; or P-Grid."""
         if community.membership.uses_grid and self.grid is not None:
-            self.grid.seek(attempt, community.topic, 1)
+            self.grid.seek(attempt, community.topic, ANSWER_PEERS)
             return
         others = self._known(*community.membership.view)
         if others:
             hops = self.options.topic.supers.search_hops
             self.turn.send(self.turn.rng.choice(others), Request(self.me, attempt, (community.topic,), hops))
+
+    def _try_again(self, peer: str) -> None:
+        """It may have been out of reach only, and so may all who have members on its side."""
+        if self.grid is not None:
+            self.grid.meet_next(peer)
+        hops = self.options.topic.supers.search_hops
+        for topic, community in self.communities.items():
+            if community.membership.searches:
+                self.turn.send(peer, Request(self.me, community.search.probe(), (topic,), hops))
 
     def _ask(self, community: Community, search: Search) -> None:
         """Of many members some ask, as many as pass an event upward; the others will hear from those."""

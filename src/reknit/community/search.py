@@ -2,8 +2,9 @@
 
 A *ladder* is where to look, the nearest community first. The first attempt names the first rung only, each later one
 a rung more, up to the last: were all named at once, members of the topmost community would answer everybody. When
-somebody was found on a rung, that rung and those above it are not named again; those below are, for ever, but rarely:
-a level that is empty now may be filled later. With somebody on the first rung the search ends.
+somebody was found on a rung, that rung and those above it are not named again, unless whoever was found there is lost;
+those below are, for ever, but rarely: a level that is empty now may be filled later. With somebody on the first rung
+the search ends.
 
 Owns: which rungs are named when. Must not know: who is asked, or what becomes of those who are found.
 """
@@ -23,13 +24,25 @@ ATTEMPTS_MAX = 8
 
 
 class Search:
-    __slots__ = ("_answered", "_attempts", "_every_s", "_options", "_reach", "_scope", "_turn", "ladder", "next_at")
+    __slots__ = (
+        "_answered",
+        "_attempts",
+        "_every_s",
+        "_options",
+        "_probes",
+        "_reach",
+        "_scope",
+        "_turn",
+        "ladder",
+        "next_at",
+    )
 
     def __init__(self, ladder: tuple[str, ...], options: SuperOptions, turn: Turn) -> None:
         self.ladder = ladder
         self._options = options
         self._turn = turn
         self._attempts: deque[int] = deque(maxlen=ATTEMPTS_MAX)
+        self._probes: deque[int] = deque(maxlen=ATTEMPTS_MAX)
         self._answered = True  # the last attempt that was sent
         self._reach = len(ladder)  # rungs from here on are not named
         self._scope = 0
@@ -70,12 +83,27 @@ class Search:
         """An attempt out of turn: its number."""
         number = self._turn.number()
         self._attempts.append(number)
+        self._probes.append(number)
         return number
+
+    def is_first_of_probe(self, attempt: int) -> bool:
+        """Whether it answers an attempt out of turn, and is the first to: others may have been asked in its name."""
+        if attempt not in self._probes:
+            return False
+        self._probes.remove(attempt)
+        return True
 
     def asked(self, attempt: int, topic: str) -> bool:
         asked = attempt in self._attempts and topic in self.ladder
         self._answered = self._answered or asked
         return asked
+
+    def widen(self, rung: int) -> None:
+        """Nobody below this rung is known any more: those from where it was looked for last up to there count again."""
+        if self.is_on() and rung > self._reach:
+            self._reach = rung
+            self._every_s = self._options.search_s
+            self.next_at = min(self.next_at, self._turn.now + self._turn.jitter(self._every_s))
 
     def found(self, topic: str) -> None:
         """Somebody of this community is known now, by whatever way."""

@@ -104,10 +104,15 @@ class SuperTable:
         self._failed[address] = self._turn.now + self._options.supers.failed_s
         self._search_on()
 
+    def lives(self, address: str) -> None:
+        """It has said something itself, whatever it was taken for."""
+        self._failed.pop(address, None)
+
     def _search_on(self) -> None:
         """While nobody of the parent itself is known."""
         if self.parent not in self.entries.values():
             self.search.start()
+            self.search.widen(min(map(self._rung, self.entries.values()), default=len(self.search.ladder)))
             for topic in self.entries.values():
                 self.search.found(topic)
 

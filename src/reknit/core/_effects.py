@@ -17,6 +17,7 @@ from reknit.trace.records import Record
 from reknit.wire.messages import Line
 
 __all__ = [
+    "Admit",
     "Close",
     "Deliver",
     "DeliverShared",
@@ -261,7 +262,16 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reserve(msgspec.Struct, frozen=True, gc=False):
-    """A session of this client is on its way here: until it is (``Import``), the client has to wait."""
+    """A session of this client is on its way here: until it is (``Import``), the client has to wait.
+
+    Behind an ``Import``: it is not sure yet that the session stays here, and the client has to wait on (``Admit``).
+    """
+
+    client: str
+
+
+class Admit(msgspec.Struct, frozen=True, gc=False):
+    """A client that had to wait for its session may come now; or there is none any more to wait for."""
 
     client: str
 
@@ -328,6 +338,7 @@ Effect: TypeAlias = (
     | Thaw
     | Redirect
     | Reserve
+    | Admit
     | Import
     | Discard
     | Refer

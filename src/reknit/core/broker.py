@@ -132,7 +132,7 @@ class Broker:
         self.book = Book(*book, passing={HOME: options.homes.gone_s})
         self.homes = Homes(self.turn, self.book, self._clients, relay, options.homes)
         self.retained = RetainedLines(self.turn, self.book)
-        self.shares = Shares(self.turn, self.routing, self.book, options.shares)
+        self.shares = Shares(self.turn, self.routing, self.book, options.shares, self.links.former)
         parts = (self.turn, self.overlay, self.routing, self.shares, self.homes, self._clients, seen, self.source)
         self.sessions = Sessions(*parts, options.sessions, rng, door, leaves)
         below = (self.turn, self.overlay, self.routing.table, self.source, address)
@@ -201,6 +201,8 @@ class Broker:
             self.transit.end_of_turn()
             self._on_overlay_events(self.overlay.end_of_turn())
         self._on_overlay_events(self.replacing.end_of_turn())
+        if self.links.former.apart and not any(self._lines_later.values()):
+            self.links.changed |= self.links.former.told(self.links.of.values(), self.turn.now)
         if self.links.changed:
             self.links.changed = False
             self.turn.effects.insert(0, self._remembered())

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reknit.core._effects import (
+    Admit,
     Close,
     Deliver,
     DeliverShared,
@@ -57,6 +58,7 @@ from reknit.wire.planes import Place
 __all__ = [
     "Accepted",
     "AddLink",
+    "Admit",
     "Attach",
     "Close",
     "Command",
@@ -103,6 +105,7 @@ __all__ = [
     "Received",
     "Redirect",
     "Refer",
+    "Relocate",
     "Remember",
     "RemoveLink",
     "Replace",
@@ -175,9 +178,10 @@ class Due(msgspec.Struct, frozen=True, gc=False):
 
 
 class Attach(msgspec.Struct, frozen=True, gc=False):
-    """A client's session begins here."""
+    """A client's session begins here. ``follows``: it can be told to go to another broker."""
 
     client: str
+    follows: bool = True
 
 
 class Detach(msgspec.Struct, frozen=True, gc=False):
@@ -311,6 +315,15 @@ class Reshape(msgspec.Struct, frozen=True, gc=False):
     request: int
 
 
+class Relocate(msgspec.Struct, frozen=True, gc=False):
+    """Let the session of this client move to another broker of the ring."""
+
+    client: str
+    spot: tuple[int, str, str]
+    """Of that broker."""
+    request: int | None = None
+
+
 # --- inputs: links that come and go by themselves; whoever gives these sees to a tree without swaps on their way
 
 
@@ -367,7 +380,17 @@ class Recall(msgspec.Struct, frozen=True, gc=False):
 
 Command: TypeAlias = Attach | Detach | Subscribe | Unsubscribe | Join | Part | Presence | Stay | Publish
 Operation: TypeAlias = (
-    AddLink | RemoveLink | SwapLink | Replace | LinkVanished | LinkAppeared | Substitute | Drain | StopDrain | Reshape
+    AddLink
+    | RemoveLink
+    | SwapLink
+    | Replace
+    | LinkVanished
+    | LinkAppeared
+    | Substitute
+    | Drain
+    | StopDrain
+    | Reshape
+    | Relocate
 )
 Network: TypeAlias = Accepted | Dialled | DialFailed | Received | Direct | Lost | Due
 Input: TypeAlias = Network | Command | Operation | Exported | Recall

@@ -11,6 +11,7 @@ from reknit.core.book.options import BookOptions
 from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.placement.options import PlacementOptions
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.ring.options import RingOptions
 from reknit.core.routing.strategies import RoutingName
@@ -53,6 +54,7 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     book: BookOptions = BookOptions()
     recovery: RecoveryOptions = RecoveryOptions()
     ring: RingOptions = RingOptions()
+    placement: PlacementOptions = PlacementOptions()
 
     def __post_init__(self) -> None:
         if self.recovery.names and (self.covering or self.routing == "flooding"):
@@ -60,6 +62,8 @@ class BrokerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"recovery needs tables that hold every pattern, and {how} hides some")
         if self.routing == "rendezvous":
             self._check_ring()
+        elif self.placement.update_s:
+            raise ValueError("placement is for brokers that route by rendezvous: on a tree clients stay where they are")
 
     def _check_ring(self) -> None:
         if self.covering:

@@ -21,6 +21,8 @@ from reknit.core.io import (
     LinkAppeared,
     LinkVanished,
     Received,
+    Refer,
+    Relocate,
     Remember,
     RemoveLink,
     Replace,
@@ -32,6 +34,9 @@ from reknit.core.io import (
 )
 from reknit.core.links.custody import Arrival
 from reknit.core.links.links import LinkEvent
+from reknit.core.placement.arriving import Arriving
+from reknit.core.placement.leaving import Leaving
+from reknit.core.placement.placement import Placement
 from reknit.core.ring.manager import Manager
 from reknit.core.ring.monitor import Monitor
 from reknit.core.ring.order import Load
@@ -42,12 +47,16 @@ from reknit.core.ring_transit import RingTransit
 from reknit.core.routing.rendezvous import Rendezvous
 from reknit.core.turn import earliest
 from reknit.trace.records import DRAINED, Kind
-from reknit.wire.messages import Digests, Lines, Message
+from reknit.wire.messages import Digests, Lines, Message, Moving, Offer, Opened, PlacementMessage
 from reknit.wire.planes import PlanesMessage, Report, Staged
 
 __all__ = ["RingBroker"]
 
-_OF_TREES = (AddLink, RemoveLink, SwapLink, Replace, LinkVanished, LinkAppeared, Substitute, StopDrain)
+_OF_TREES = (AddLink, RemoveLink, SwapLink, Replace, LinkVanished, LinkAppeared, Substitute)
+
+
+SEND_S = 0.5
+"""A broker that is to leave looks so often for sessions that it can send on."""
 
 
 class RingBroker(Broker):
@@ -81,12 +90,35 @@ class RingBroker(Broker):
         self.reshaping = Reshaping(self.turn, self.ring, options.ring)
         self.manager = Manager(self.turn, self.ring, self.reshaping, options.ring)
         self.monitor = Monitor(self.turn, self.ring, options.ring, lambda: bool(self._changing))
-        self.ring.lost = self.manager.lost
-        self._deadlines += [self.reshaping.deadline, self.manager.deadline, self.monitor.deadline]
+        self.placement = self._place(rng, door, relay)
+        self.ring.lost, self.placement.leaving.refused = self._lose, self._on_refusal
+        timed = (self.reshaping, self.manager, self.monitor, self.placement)
+        self._deadlines += [each.deadline for each in timed]
         self._leaving: int | None = None  # the operator's request to leave
         self._left_at: float | None = None
+        self._send_at = 0.0  # when sessions are sent on that have not gone yet
+        self._refers = ""  # where new clients are sent
+        self._deadlines.append(self._sending_at)
         self._remembered_at = -1.0
         self._configured = {peer: at for peer, at in (neighbours or {}).items() if at}
+
+    def _place(self, rng: random.Random, door: str, relay: str) -> Placement:
+        routing, transit, options = self.routing, self.transit, self.options
+        assert isinstance(routing, Rendezvous)
+        assert isinstance(transit, RingTransit)
+        copies, moves = self.sessions.copies, options.sessions
+        parts = (self.turn, self.overlay, routing, self.shares, self._clients, copies, moves, rng, self.ring)
+        leaving = Leaving(*parts, transit.unsettled)
+        arriving = Arriving(
+            self.turn, routing, self.shares, self._clients, copies, moves, self.ring, options.ring, door, relay
+        )
+        transit.sift = lambda load, matches: leaving.sift_load(load, arriving.sift_load(load, matches))
+        layers = (self.turn, self.ring, routing, self.sessions, leaving, arriving, options.placement)
+        return Placement(*layers, lambda: bool(self._changing))
+
+    def _lose(self, peer: str) -> None:
+        self.manager.lost(peer)
+        self.placement.lost(peer)
 
     def _deliver(self, load: Load) -> None:
         assert isinstance(self.transit, RingTransit)
@@ -99,7 +131,8 @@ class RingBroker(Broker):
     def _make_handlers(self) -> dict[type, Callable[[Any], None]]:
         refused: dict[type, Callable[[Any], None]] = dict.fromkeys(_OF_TREES, self._refuse)
         reshape = lambda each: self.manager.begin(each.base, each.places, each.request)  # noqa: E731
-        return {**super()._make_handlers(), **refused, Drain: self._on_drain, Reshape: reshape}
+        own: dict[type, Callable[[Any], None]] = {Drain: self._on_drain, StopDrain: self._on_stop_drain}
+        return {**super()._make_handlers(), **refused, **own, Reshape: reshape, Relocate: self._on_relocate}
 
     # --- the door
 
@@ -117,7 +150,7 @@ class RingBroker(Broker):
             self.manager.receive(peer, staged)
         if self.sessions.busy:
             for _ in self.sessions.end_of_turn(True):
-                pass  # nobody moves, so there is nothing to be said of neighbours
+                pass  # whoever moves, there is nothing to be said of neighbours
         if self._leaving is not None:
             self._go_on_leaving()
         if self.links.changed or self._remembered_at != self.ring.changed_at:
@@ -141,16 +174,37 @@ class RingBroker(Broker):
             self.turn.tell(Kind.REFUSED, detail=reason)
 
     def _on_drain(self, each: Drain) -> None:
-        """Leave the ring for good. Sessions do not move on a ring, so there must be none."""
-        if self._clients:
-            reason = (
-                f"{self.name} has {len(self._clients)} clients, and on a ring sessions do not move; send them on first"
-            )
-            self.turn.effects.append(Reply(each.request, reason))
-        elif self._leaving is not None:
+        """Leave the ring for good, once all sessions have gone to the next broker on it."""
+        if self._leaving is not None:
             self.turn.effects.append(Reply(each.request, f"{self.name} is leaving already"))
         else:
-            self._leaving = each.request
+            self._leaving, self.placement.leaving.last_place = each.request, ("", "")
+
+    def _on_stop_drain(self, each: StopDrain) -> None:
+        why = f"{self.name} is leaving already" if self._leaving is not None else f"{self.name} is not being drained"
+        if self._leaving is not None and self._left_at is None:
+            self._stop_leaving("the drain was stopped")
+            why = ""
+        self.turn.effects.append(Reply(each.request, why))
+
+    def _stop_leaving(self, why: str) -> None:
+        """What has gone has gone; all others stay."""
+        assert self._leaving is not None
+        self.sessions.busy = True
+        self.placement.leaving.stay_from(self.ring.plane.member.chord.successor[1], why)
+        self.turn.effects += [Reply(self._leaving, why), Refer("", "")]
+        self._leaving, self._refers = None, ""
+
+    def _on_refusal(self, peer: str, why: str) -> None:
+        """A session is not taken, and it would not be if it were offered again."""
+        if self._leaving is not None and self._left_at is None and peer == self.ring.plane.member.chord.successor[1]:
+            self._stop_leaving(f"{peer}: {why}")
+
+    def _on_relocate(self, each: Relocate) -> None:
+        self.sessions.busy = True
+        why = self.placement.leaving.go(each.client, each.spot, each.request)
+        if why and each.request is not None:
+            self.turn.effects.append(Reply(each.request, why))
 
     def _go_on_leaving(self) -> None:
         """First what was published here is settled; then the ring is told; then the others have heard of it.
@@ -158,12 +212,28 @@ class RingBroker(Broker):
         What comes meanwhile and finds no way from here goes back to who has sent it, when this broker has ended.
         """
         assert self._leaving is not None
-        if self._left_at is None and self.ring.joined and self.ring.empty:
+        if self._clients and self._left_at is None:
+            self._send_clients()
+        elif self._left_at is None and self.ring.joined and self.ring.empty and not self.placement.leaving.busy:
             self._left_at = self.turn.now
             self.ring.leave()
         elif self._left_at is not None and self._is_told(self._left_at):
             self.turn.tell(Kind.CHANGE, detail=DRAINED)
             self.turn.effects += [Reply(self._leaving), Ended()]
+
+    def _send_clients(self) -> None:
+        heir, (peer, door) = self.ring.plane.member.chord.successor[1], self.placement.leaving.last_place
+        if peer == heir != self._refers:
+            self._refers = heir
+            self.turn.effects.append(Refer(heir, door))
+        if self.turn.now < self._send_at:
+            return
+        self._send_at = self.turn.now + SEND_S
+        if self.ring.joined and (why := self.placement.send_all()):
+            self._stop_leaving(why)
+
+    def _sending_at(self) -> float | None:
+        return self._send_at if self._leaving is not None and self._clients and self._left_at is None else None
 
     def _is_told(self, since: float) -> bool:
         heard = all(link.everything_received for link in self.links.of.values())
@@ -181,6 +251,7 @@ class RingBroker(Broker):
         for event in events:
             if isinstance(event, Met):
                 self.book.compare(event.peer)
+                self.placement.met(event.peer)
             else:
                 for message in event.messages:
                     self._on_word(event.peer, message)
@@ -194,6 +265,17 @@ class RingBroker(Broker):
             self.monitor.receive(message)
         elif isinstance(message, PlanesMessage):
             self.reshaping.receive(peer, message)
+        elif isinstance(message, Offer) and self._leaving is not None:
+            self._refuse_offer(peer, message)
+        elif isinstance(message, Moving | PlacementMessage):
+            self.placement.receive(peer, message)
+
+    def _refuse_offer(self, peer: str, offer: Offer) -> None:
+        """If all leave at once, each waits for the next; so the last on the ring, whose next is the first, stays."""
+        before = self.ring.plane.member.chord.before
+        last = before is not None and before[1] == peer and before[0] > self.ring.me[0]
+        why = f"{self.name} is leaving, too; try again when it has left"
+        self._send(peer, Opened(offer.client, offer.move, why, retry=not last))
 
     def _on_lines(self, peer: str, message: Lines | Digests) -> None:
         news = self.book.receive(peer, message)
@@ -210,6 +292,7 @@ class RingBroker(Broker):
         self.reshaping.due()
         self.manager.due()
         self.monitor.due()
+        self.placement.due()
         self.links.due()
         self.book.due()
         self.shares.due()
@@ -220,11 +303,12 @@ class RingBroker(Broker):
 
     def unrest(self) -> str:
         """What is under way here, for people to read; empty if nothing is."""
-        return self._changing or self.ring.unrest()
+        return self._changing or self.placement.unrest() or self.ring.unrest()
 
     @property
     def _changing(self) -> str:
         return "" if self.reshaping.at_rest and self.manager.at_rest else "places are being changed"
 
     def table(self) -> dict[str, Any]:
-        return {**super().table(), "ready": self.ring.joined, "ring": self.ring.shown()}
+        own = {"ready": self.ring.joined, "ring": self.ring.shown(), "placement": self.placement.shown()}
+        return {**super().table(), **own}

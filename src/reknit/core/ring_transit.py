@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from reknit.core.io import Publish
+from reknit.core.io import Match, Publish
 from reknit.core.links.custody import Custody
 from reknit.core.ring.order import Load
+from reknit.core.routing.table import Route
 from reknit.core.transit import Transit
 from reknit.model.event import Event
 
@@ -26,6 +27,9 @@ TOPICS_MAX = 65_536
 class RingTransit(Transit):
     carry: Callable[[Sequence[Load]], None]
     """Takes events to their topics' roots; set by the broker."""
+
+    sift: Callable[[Load, tuple[Match, ...]], tuple[Match, ...]]
+    """Says who gets an event now, while sessions move; set by the broker."""
 
     _last: dict[str, deque[tuple[int, Custody]]] | None = None
 
@@ -64,5 +68,13 @@ class RingTransit(Transit):
 
     def deliver(self, load: Load) -> None:
         """An event that the ring has brought, to whoever wants it here."""
-        event = load.event
-        self._dispatch(event, self.routing.route(event), self.turn.node, (), load.custodies[0])
+        event, route = load.event, self.routing.route(load.event)
+        matches = self.sift(load, route.matches)
+        if matches is not route.matches:
+            route = Route(route.neighbours, matches)
+        self._dispatch(event, route, self.turn.node, (), load.custodies[0])
+
+    def unsettled(self) -> list[Custody]:
+        """Of what was published here."""
+        known = self._last or {}
+        return [custody for events in known.values() for _, custody in events if custody.pending]

@@ -15,7 +15,7 @@ message an event has come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reknit.core.book.retained import RetainedLines
@@ -26,6 +26,7 @@ from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.history import History
 from reknit.core.recovery.recovery import Recovery
+from reknit.core.recovery.returns import Returned
 from reknit.core.recovery.runs import one_run
 from reknit.core.routing.base import Routing
 from reknit.core.routing.gate import Gate
@@ -35,7 +36,7 @@ from reknit.core.shares.shares import Shares
 from reknit.core.turn import Turn
 from reknit.model.event import Event, in_order_of_numbers
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Gossip
+from reknit.wire.messages import Bequest, Events, Gossip
 
 __all__ = ["Transit"]
 
@@ -86,11 +87,12 @@ class Transit:
             sessions.ordered = recovery.order.want
             sessions.departures.leaving = recovery.leaving.leave
             sessions.departures.is_early = recovery.leaving.is_early
-            sessions.departures.last_words = recovery.heartbeat.end
+            sessions.departures.last_words = recovery.leave
             sessions.arrivals.aged = recovery.heritage.expect
             sessions.settled = recovery.talk.signatures.settle
             sessions.kept = recovery.heritage.recall
             sessions.arrivals.left_for = recovery.inherit
+            sessions.arrivals.give_late = self._give_late
             sessions.copies.lacks = recovery.heritage.of
             sessions.copies.runs = None if history is None else history.runs
             sessions.copies.guard.watch_s = recovery.options.lost_s_max
@@ -290,17 +292,27 @@ class Transit:
             self._see_unrouted(event, sender)
 
     def take_gossip(self, message: Gossip, arrived: Arrived) -> None:
-        if self.recovery is not None:
-            self.recovery.receive(arrived.peer, message, arrived.custody, self.gate.open)
+        recovery = self.recovery
+        if recovery is None:
+            return
+        if not isinstance(message, Bequest):
+            recovery.receive(arrived.peer, message, arrived.custody, self.gate.open)
+        elif self.sessions.drains(arrived.peer):
+            self._deliver_all_back(recovery, recovery.bequests.take(arrived.peer, message))
+        else:  # nobody is to fill our cache who does not leave
+            recovery.talk.figures.unasked += len(message.events)
 
     def take_direct(self, datagram: bytes) -> None:
         """What has come past the tree may bring events back."""
         if self.recovery is not None:
-            for event, born, new in self.recovery.receive_direct(datagram):
-                if new:
-                    self.deliver_recovered(self.recovery, event, born)
-                elif self.sessions.busy:
-                    self._deliver_to_heirs(self.recovery, event, born)
+            self._deliver_all_back(self.recovery, self.recovery.receive_direct(datagram))
+
+    def _deliver_all_back(self, recovery: Recovery, returned: Iterable[Returned]) -> None:
+        for event, born, new in returned:
+            if new:
+                self.deliver_recovered(recovery, event, born)
+            elif self.sessions.busy:
+                self._deliver_to_heirs(recovery, event, born)
 
     def deliver_recovered(self, recovery: Recovery, event: Event, born: float) -> None:
         """An event that was lost on its way here: for clients that wanted it when it was published, at ``born``.
@@ -325,6 +337,12 @@ class Transit:
         if matches := self.sessions.sift(event, "", wanted):
             self.turn.see(Kind.RECOVERED, event=event)
             self._deliver_back(recovery, event, matches)
+
+    def _give_late(self, event: Event, match: Match) -> None:
+        """What is kept here, and was on its way to a session that had left already for here."""
+        if self.recovery is not None:
+            self.turn.see(Kind.RECOVERED, event=event)
+            self._deliver_back(self.recovery, event, (match,))
 
     def _deliver_back(self, recovery: Recovery, event: Event, matches: tuple[Match, ...]) -> None:
         if self.sessions.departures.drain is not None:

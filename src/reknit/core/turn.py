@@ -11,6 +11,7 @@ turn ends, and stands behind all else of the turn but for events that were publi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from reknit.core.io import Deliver, Effect, Match, Observe
@@ -152,8 +153,8 @@ class Turn:
 
 
 def _just(delivered: list[Deliver], events: list[Event]) -> bool:
-    """Are these all events, and no others? They come in their order and at most once, so the ends tell."""
-    return len(delivered) == len(events) and delivered[0].event is events[0] and delivered[-1].event is events[-1]
+    """Are these all events, and no others? What had waited for a session may stand between them."""
+    return len(delivered) == len(events) and all(map(is_, [each.event for each in delivered], events))
 
 
 def _names_of_all(delivered: list[Deliver]) -> list[tuple[str, ...]]:

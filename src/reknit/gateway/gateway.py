@@ -4,8 +4,9 @@ A gateway is a client of its broker, subscribed to all of its topics, and a memb
 bring it publishes in the community of the event's topic, as any publisher does; so it goes to whoever wants it, and up
 from there, and nowhere else. It keeps the id that its broker gave it: where several gateways of one tree publish it,
 peers take it for the same. What peers bring one gateway alone publishes at its broker, since brokers would take the
-others' for new ones: of those that hear of each other over the tree, and have a topic that includes the event's, the
-first by name. A gateway that has just begun waits a moment to hear of others, and keeps what comes meanwhile.
+others' for new ones: of those that hear of each other over the tree, and have a topic that includes the event's, by
+its name or by the parents that topics were given, the first by name. A gateway that has just begun waits a moment to
+hear of others, and keeps what comes meanwhile.
 
 Both sides have names. An event says through which it has come, and does not go to a side that it knows.
 
@@ -14,11 +15,11 @@ Owns: which events cross, and who passes them on. Must not know: brokers, peers,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reknit.community.hierarchy import filter_of, includes
+from reknit.community.hierarchy import Hierarchy, filter_of
 from reknit.community.io import Input, Join, Leave, Publish
 from reknit.community.seen import Seen
 from reknit.model.event import Event, EventId
@@ -55,6 +56,8 @@ class GatewayOptions(msgspec.Struct, frozen=True):
     """How long one that has just begun listens for others before it passes anything on to brokers."""
     publishing_max: int = 32
     """Communities in which it only publishes; the one that was used least lately makes room."""
+    parents: Mapping[str, tuple[str, ...]] = {}
+    """As the peers have them."""
 
 
 class Gateway:
@@ -63,6 +66,7 @@ class Gateway:
     def __init__(self, name: str, options: GatewayOptions, now: float) -> None:
         self.name = name
         self.options = options
+        self.hierarchy = Hierarchy(options.parents)
         self.client = f"$gateway.{name}"
         self.counters = {"to_peers": 0, "to_brokers": 0, "left_to_others": 0, "held_full": 0}
         self._others: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when it lives, and its topics
@@ -75,9 +79,10 @@ class Gateway:
     # --- what it wants
 
     def patterns(self) -> tuple[Pattern, ...]:
-        """Of its broker."""
-        wanted = [Pattern.parse(filter_of(topic), "") for topic in self.options.topics]
-        return (*wanted, Pattern.parse(f"{HERALDS}/+", ""))
+        """Of its broker: what is in its topics by name, and what is below them by the parents that were given."""
+        below = [topic for topic in self.options.parents if self._includes(self.options.topics, topic)]
+        wanted = dict.fromkeys(map(filter_of, (*self.options.topics, *below)))
+        return (*(Pattern.parse(each, "") for each in wanted), Pattern.parse(f"{HERALDS}/+", ""))
 
     def joins(self) -> list[Join]:
         """Of its peer."""
@@ -129,8 +134,14 @@ class Gateway:
         return [marked]
 
     def who_passes(self, topic: str, now: float) -> str:
-        living = [name for name, (until, topics) in self._others.items() if until > now and _has(topics, topic)]
+        living = [
+            name for name, (until, topics) in self._others.items() if until > now and self._includes(topics, topic)
+        ]
         return min(self.name, *living) if living else self.name
+
+    def _includes(self, communities: Iterable[str], topic: str) -> bool:
+        ladder = self.hierarchy.ladder(topic)
+        return any(each in ladder for each in communities)
 
     def _marked(self, event: Event, side: str) -> Event:
         properties = [pair for pair in event.properties if pair[0] not in (THROUGH, ORIGIN)]
@@ -170,7 +181,3 @@ class Gateway:
 
 def _through(event: Event) -> list[str]:
     return dict(event.properties).get(THROUGH, "").split()
-
-
-def _has(topics: tuple[str, ...], topic: str) -> bool:
-    return any(includes(each, topic) for each in topics)

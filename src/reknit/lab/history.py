@@ -48,7 +48,7 @@ class History:
         self._forest_times: list[float] = [-1.0]
         self._forests: list[list[Edge]] = [[]]  # the links from each of these times on
         self._ideals: dict[int, dict[tuple[str, str], int]] = {}  # by place among them
-        self._gone: dict[Edge, list[float]] = {}  # when a link has vanished, with what was in flight
+        self._gone: dict[Edge, list[float]] = {}  # by hop: when the link has vanished, with what was in flight
         self.moved: list[float] = []  # when any table or link has changed
         for record in records:
             self._see(record)
@@ -66,7 +66,8 @@ class History:
                 self._hold(_edge(name, peer), +1, now)
             case Kind.LINK_REMOVED:
                 self._linked[name].pop(peer, None)
-                self._gone.setdefault(_edge(name, peer), []).append(now)
+                for hop in ((name, peer), (peer, name)):
+                    self._gone.setdefault(hop, []).append(now)
                 self._hold(_edge(name, peer), -1, now)
             case _:
                 return
@@ -100,9 +101,9 @@ class History:
             self._ideals[place] = ideal_bits(self._forests[place], self._wants)
         return self._ideals[place]
 
-    def is_lost(self, one: str, other: str, sent: float, arrives: float) -> bool:
+    def is_lost(self, hop: tuple[str, str], sent: float, arrives: float) -> bool:
         """Whether the link vanishes while an event is on it."""
-        return any(sent < at <= arrives for at in self._gone.get(_edge(one, other), ()))
+        return hop in self._gone and any(sent < at <= arrives for at in self._gone[hop])
 
 
 def _put(times: list[float], states: list[T], now: float, state: T) -> None:
@@ -139,17 +140,21 @@ def travel(
     misrouted = obsolete = 0
     seen = {broker}
     frontier: list[tuple[float, str, str]] = [(published, broker, "")]
+    then, ideal = published, history.ideal(published)  # many hops are made at one time
     for now, name, came_from in frontier:
         if wants.get(name, 0) & event:
             delivered.append(name)
+        if now != then:
+            then, ideal = now, history.ideal(now)
         for peer, wanted in history.routes(name, now).items():
-            if peer == came_from or not wanted & event:
+            if not wanted & event or peer == came_from:
                 continue
-            hops.append((name, peer))
-            if not history.ideal(now).get((name, peer), 0) & event:
+            hop = (name, peer)
+            hops.append(hop)
+            if not ideal.get(hop, 0) & event:
                 misrouted += 1
-                obsolete += not history.ideal(now, ahead=1).get((name, peer), 0) & event
-            if peer not in seen and not history.is_lost(name, peer, now, now + latency_s):
+                obsolete += not history.ideal(now, ahead=1).get(hop, 0) & event
+            if peer not in seen and not history.is_lost(hop, now, now + latency_s):
                 seen.add(peer)
                 frontier.append((now + latency_s, peer, name))
     return Travel(hops, misrouted, obsolete, delivered)

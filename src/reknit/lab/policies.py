@@ -1,6 +1,6 @@
 """Where users are managed: for good wherever they were at first, where they are, or by interest.
 
-By interest it is the real placement that decides (``reknit.planning.placement``): a user asks the broker that it has.
+By interest it is Algorithm 1 that decides (``reknit.planning.placement``): a user asks the broker that it has.
 Where users have a place, a cluster is responsible for the cells of its brokers; whoever has left these asks the broker
 of the cell where it is now.
 

@@ -5,7 +5,8 @@ rows do not depend on how many processes there are, or whether they are Spark's.
 (``spawn``) and serve all experiments of one command, since starting one costs more than many a measurement.
 
 A measurement that fails stops no other: at the end those that failed are named, with their seeds, and there is no
-report. What was measured until then is kept (``ledger``), so the same command measures the rest only.
+report. What was measured until then is kept (``ledger``), so the same command measures the rest only. Several figures
+of a paper may show the same runs: experiments of one command that measure the same are measured once (``sharing``).
 
 Owns: the order of measurements, the processes, the files of one experiment. Must not know: what is measured, or how
 progress is shown.
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from reknit.lab.experiment import Experiment, Point, Row, Scale
+from reknit.lab.experiment import Cell, Experiment, Point, Row, Scale
 from reknit.lab.ledger import LEDGER_FILE, Ledger
 from reknit.lab.plot import save_figure
 from reknit.lab.report import REPORT_FILE, Report, make_report, write_report
@@ -41,6 +42,7 @@ __all__ = [
     "measure_rows",
     "run_experiment",
     "seed_count",
+    "sharing",
     "task_count",
     "workers",
 ]
@@ -98,6 +100,23 @@ def workers(processes: int = 0) -> Iterator[Mapper]:
         return
     with multiprocessing.get_context("spawn").Pool(count, initializer=_leave_interrupts_to_parent) as pool:
         yield lambda tasks: pool.imap(measure, tasks)
+
+
+def sharing(mapper: Mapper) -> Mapper:
+    """What one experiment has measured, another that measures the same at the same point and seed is given."""
+    known: dict[tuple[Callable[[Point, int], Row], tuple[tuple[str, Cell], ...], int], Row] = {}
+
+    def measured(tasks: Iterable[Task]) -> Iterator[Outcome]:
+        all_ = [(task, (task[0], tuple(task[1].items()), task[2])) for task in tasks]
+        found = [known.get(key) for _, key in all_]
+        fresh = mapper(task for (task, _), row in zip(all_, found, strict=True) if row is None)
+        for (_, key), row in zip(all_, found, strict=True):
+            outcome = next(fresh) if row is None else row
+            if not isinstance(outcome, Failure):
+                known[key] = outcome
+            yield outcome
+
+    return measured
 
 
 def _leave_interrupts_to_parent() -> None:

@@ -36,6 +36,7 @@ __all__ = [
 
 CHARACTERS = 96
 EVENT_CHARACTERS = 9
+_CHARACTER_BITS = CHARACTERS.bit_length()
 FIRST_S = 3.0
 LAST_S = 7.0
 EVERY_S = 0.3
@@ -136,7 +137,17 @@ def draw_publications(
     """When, where and what: each broker publishes ``per_s`` events per second, at random times."""
     at = start_s
     while (at := at + rng.expovariate(per_s * len(members))) < end_s:
-        yield at, rng.choice(members), bits_of(rng.randrange(CHARACTERS) for _ in range(EVENT_CHARACTERS))
+        yield at, rng.choice(members), _draw_content(rng)
+
+
+def _draw_content(rng: random.Random) -> int:
+    """As ``randrange`` draws one character after the other, without its checks: most of the time was theirs."""
+    bits, draw = 0, rng.getrandbits
+    for _ in range(EVENT_CHARACTERS):
+        while (character := draw(_CHARACTER_BITS)) >= CHARACTERS:
+            pass
+        bits |= 1 << character
+    return bits
 
 
 # --- what brokers see of it

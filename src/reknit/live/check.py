@@ -28,7 +28,7 @@ from reknit.live.config import (
 )
 from reknit.live.environment import settings_in
 from reknit.live.errors import ConfigError
-from reknit.live.fitness import check_directory, check_fit
+from reknit.live.fitness import check_directory, check_fit, check_ring
 from reknit.live.memory import recall
 from reknit.live.tls import server_context
 
@@ -74,6 +74,7 @@ def check_file(path: Path, environ: Mapping[str, str]) -> Checked:
 def check_values(file: BrokerFile | NetworkFile) -> None:
     """``ConfigError`` where a broker would refuse to begin; of one whose flags say the rest, by what is known."""
     settings = file.settings
+    check_ring(settings, 1 if isinstance(file, BrokerFile) else len(file.sections))
     if isinstance(file, BrokerFile):
         _check_own(file)
     elif settings.store.path:

@@ -5,10 +5,12 @@ Owns: the section, what has to hold of it, and the peer that follows from it. Mu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
+from reknit.community.hierarchy import Hierarchy
 from reknit.community.memberships.names import membership_of
 from reknit.community.options import CourierOptions, PeerOptions, TopicOptions
 from reknit.live.address import parse_address
@@ -33,6 +35,8 @@ class CommunitiesSection(Struct, forbid_unknown_fields=True, frozen=True):
     contacts: tuple[str, ...] = ()
     secret_file: str = ""
     membership: str = "scamp"
+    parents: Mapping[str, tuple[str, ...]] = {}
+    """By topic, its parents where they are others than the topic one level up; the peers' own."""
     brokers: str = "brokers"
     """The name of this network of brokers; another one that peers join to it has another name."""
     peers: str = "peers"
@@ -46,6 +50,7 @@ def check_communities(section: CommunitiesSection) -> None:
         for topic in section.topics:
             check_community(topic)
         membership_of(section.membership)
+        Hierarchy(section.parents)
     except ValueError as error:
         raise ConfigError(f"communities: {error}") from None
     for side in (section.brokers, section.peers):
@@ -61,7 +66,11 @@ def check_communities(section: CommunitiesSection) -> None:
 def make_peer(section: CommunitiesSection) -> LivePeer:
     topic = TopicOptions(membership=section.membership, publisher_forces_upward=True)
     options = PeerOptions(
-        topic=topic, courier=CourierOptions(backoff=2.0), pending_s_max=PENDING_S, pending_max=PENDING_MAX
+        topic=topic,
+        parents=section.parents,
+        courier=CourierOptions(backoff=2.0),
+        pending_s_max=PENDING_S,
+        pending_max=PENDING_MAX,
     )
     try:
         secret = Path(section.secret_file).read_bytes().strip() if section.secret_file else b""

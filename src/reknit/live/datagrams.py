@@ -1,9 +1,10 @@
 """Datagrams on UDP: one port for what goes past the tree, and for links on which events may be lost.
 
 The port has the number of the one at which the broker takes links on TCP. A datagram says in its first byte what it is:
-for the core as it is, or a frame of a connection. UDP has no connections, so whoever dials draws a token that stands
-for one; both ends go by token and address. A connection begins with the first datagram of a token, and ends when the
-core closes it; nobody is told, for the core says farewell itself, and finds out by silence where that was lost.
+for the core as it is, a frame of a connection, or a piece of one that is too long (``pieces``). UDP has no connections,
+so whoever dials draws a token that stands for one; both ends go by token and address. A connection begins with the
+first datagram of a token, and ends when the core closes it; nobody is told, for the core says farewell itself, and
+finds out by silence where that was lost.
 
 Owns: the socket, and which datagram belongs to which connection. Must not know: what a frame or a datagram means.
 """
@@ -19,6 +20,7 @@ from reknit.live.address import Address, parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.framing import LENGTH_BYTES
 from reknit.live.links import LinkProtocol
+from reknit.live.pieces import PIECE_BYTES, Pieces, cut
 
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
@@ -27,6 +29,7 @@ __all__ = ["DatagramLink", "DatagramPort"]
 
 DIRECT = b"\x00"
 LINK = b"\x01"
+PIECE = b"\x02"
 TOKEN_BYTES = 8
 _HEAD_BYTES = 1 + TOKEN_BYTES
 ADDRESSES_MAX = 4096
@@ -47,6 +50,8 @@ class DatagramLink(LinkProtocol):
         self.transport = _Path(port, self)
         self.write = self._send
         self._port = port
+        self._pieces = Pieces()
+        self._cut = 0  # frames that were sent in pieces so far
 
     def open(self) -> bool:
         self._open = self._driver.link_opened(self)
@@ -56,16 +61,26 @@ class DatagramLink(LinkProtocol):
         if self._open:
             self._driver.link_received(self, (frame,))
 
+    def received_piece(self, piece: bytes) -> None:
+        """Of one who has greeted: a stranger's first words are short, and we keep nothing for it."""
+        if self.known and (frame := self._pieces.take(piece)) is not None:
+            self.received(frame)
+
     def accepted(self) -> None:
         self.known = True
 
     def _send(self, data: bytes) -> None:
-        """Frames, each behind its length; each is a datagram of its own."""
+        """Frames, each behind its length; each is a datagram of its own, or several."""
         at = 0
         while at < len(data):
             start = at + LENGTH_BYTES
             at = start + int.from_bytes(data[at:start], "big")
-            self._port.transport.sendto(LINK + self.token + data[start:at], self.where)
+            if at - start <= PIECE_BYTES:
+                self._port.transport.sendto(LINK + self.token + data[start:at], self.where)
+                continue
+            self._cut += 1
+            for piece in cut(self._cut, data[start:at]):
+                self._port.transport.sendto(PIECE + self.token + piece, self.where)
 
 
 class _Path(asyncio.Transport):
@@ -117,6 +132,8 @@ class DatagramPort(asyncio.DatagramProtocol):
                 self._driver.turn(Direct(data[1:]))
             elif data[:1] == LINK and len(data) > _HEAD_BYTES and self.carries_links:
                 self._received(data[1:_HEAD_BYTES], addr, data[_HEAD_BYTES:])
+            elif data[:1] == PIECE and (link := self._links.get((data[1:_HEAD_BYTES], addr))) is not None:
+                link.received_piece(data[_HEAD_BYTES:])
         except Exception:
             self._driver.failed(f"a datagram from {addr}")
 

@@ -21,7 +21,7 @@ from reknit.live.guard import Guard, is_loopback
 from reknit.live.tls import TlsSection, link_tls, server_context
 from reknit.live.warden import check_operators
 
-__all__ = ["IN_TLS", "check_directory", "check_fit"]
+__all__ = ["IN_TLS", "check_directory", "check_fit", "check_ring"]
 
 IN_TLS = ("mqtts", "wss")
 
@@ -34,6 +34,7 @@ def check_fit(name: str, settings: Settings, places: Mapping[str, Address]) -> G
     door_options(settings.mqtt)
     _check_links(name, settings.tls, places)
     _check_datagrams(name, settings)
+    check_ring(settings)
     if any(key in IN_TLS for key in places):
         server_context(settings.tls, name)
     link_tls(settings.tls, name)
@@ -57,6 +58,22 @@ def _check_links(name: str, tls: TlsSection, places: Mapping[str, Address]) -> N
                 f"broker {name}: {key} {address}: brokers would be reached without TLS from other machines; "
                 "set link_authorities under [tls], or plain_links = true where that network is nobody else's"
             )
+
+
+def check_ring(settings: Settings, brokers: int = 1) -> None:
+    """What brokers on a ring cannot have; ``brokers``: so many are told the same."""
+    if settings.options.routing != "rendezvous":
+        return
+    if settings.store.path:
+        raise ConfigError(
+            f"store: {settings.store.path}: a broker that routes by rendezvous has no store, as its next life could "
+            "tell no copies; leave out [store], or choose another routing"
+        )
+    if settings.options.ring.id is not None and brokers > 1:
+        raise ConfigError(
+            f"options.ring.id: {brokers} brokers would be at one place of the ring; leave it out, and their names say "
+            "where they are, or set it in a file of each broker's own"
+        )
 
 
 def _check_datagrams(name: str, settings: Settings) -> None:

@@ -99,7 +99,7 @@ async def gateway_open(section: CommunitiesSection, driver: Driver) -> AsyncIter
         yield None
         return
     async with make_peer(section) as member:
-        options = GatewayOptions(section.topics, section.brokers, section.peers)
+        options = GatewayOptions(section.topics, section.brokers, section.peers, parents=section.parents)
         gateway = Gateway(broker.name, options, asyncio.get_running_loop().time())
         live = LiveGateway(gateway, driver, broker, member)
         live.start()

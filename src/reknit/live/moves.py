@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from reknit.core.io import (
+    Admit,
     Command,
     Discard,
     Effect,
@@ -56,6 +57,8 @@ class Moves:
                 self._door.redirect(client, door, now)
             case Reserve(client):
                 self._door.moves.reserve(client)
+            case Admit(client):
+                self._door.moves.forget(client)
             case Import(client, state):
                 self._arrived += self._door.arrive(client, state, now)
                 self.pending = True

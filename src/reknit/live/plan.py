@@ -30,6 +30,7 @@ from reknit.live.config import (
     with_standby,
 )
 from reknit.live.errors import PortTaken
+from reknit.live.fitness import check_ring
 from reknit.live.log import Form, LogSection
 
 __all__ = [
@@ -87,6 +88,7 @@ class NetworkPlan:
 
 def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
     """Choose what the file leaves open; ``PortTaken`` if an address that it names is in use."""
+    check_ring(file.settings, len(file.sections))
     edges = network_edges(file)
     sections = file.sections
     host = file.network.host

@@ -132,7 +132,10 @@ async def _until_told(plan: BrokerPlan) -> bool:
         await loop.connect_read_pipe(lambda: _Leash(stop), sys.stdin)
     log = Log(plan.name, plan.settings.log, later=loop.call_later)
     with log.taking_over():
-        return await _serving(plan, log, stop)
+        drained = await _serving(plan, log, stop)
+    # All is done. The loop gives its signals back as it closes; one more of them must not turn this end into a death.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    return drained
 
 
 async def _serving(plan: BrokerPlan, log: Log, stop: asyncio.Event) -> bool:

@@ -18,6 +18,7 @@ Owns: which patterns an event matches. Must not know: whose patterns they are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 from reknit.model.block import BATCH_MAX, BLOCK_PATTERNS_MAX, Block, Entry
@@ -26,6 +27,7 @@ from reknit.model.event import Event, Scalar
 from reknit.model.pattern import Pattern
 from reknit.model.selector import condition_of, matcher
 from reknit.model.selector.evaluate import View
+from reknit.model.selector.recent import RECENT_MAX
 from reknit.model.selector.syntax import And, Boolean, Comparison, Condition, Name, Number
 from reknit.model.topic import TopicIndex, topic_matches
 
@@ -87,16 +89,15 @@ _BucketKey: TypeAlias = tuple[World, str]
 class _Bucket:
     """Patterns that one event reaches together: a short list, and blocks of those that have left it."""
 
-    __slots__ = ("blocks", "waiting")
+    __slots__ = ("blocks", "size", "waiting")
 
     def __init__(self) -> None:
         self.waiting: list[Entry] = []
         self.blocks: list[Block] | None = None
-
-    def __len__(self) -> int:
-        return len(self.waiting) + sum(map(len, self.blocks or ()))
+        self.size = 0  # of both together
 
     def add(self, entry: Entry) -> None:
+        self.size += 1
         self.waiting.append(entry)
         if len(self.waiting) >= BATCH_MAX:
             self._roomy_block().insert(self.waiting)
@@ -112,6 +113,7 @@ class _Bucket:
         return self.blocks[-1]
 
     def remove(self, entry: Entry) -> None:
+        self.size -= 1
         if entry.slot < 0:
             self.waiting.remove(entry)
             return
@@ -158,13 +160,15 @@ class _Group:
 
     def emptiest(self, equalities: tuple[Equality, ...]) -> Equality | None:
         """The equality whose bucket holds fewest; of equals the first, but a boolean never before another."""
-
-        def population(equality: Equality) -> tuple[int, bool]:
+        chosen, fewest = None, (0, False)
+        for equality in equalities:
             world, name, value = equality
-            bucket = (self.sorted or {}).get((world, name), {}).get(value)
-            return 0 if bucket is None else len(bucket), world is World.BOOLEANS
-
-        return min(equalities, key=population, default=None)
+            buckets = self.sorted.get((world, name)) if self.sorted else None
+            bucket = buckets.get(value) if buckets else None
+            population = (0 if bucket is None else bucket.size, world is World.BOOLEANS)
+            if chosen is None or population < fewest:
+                chosen, fewest = equality, population
+        return chosen
 
     def remove(self, entry: Entry) -> None:
         bucket = self.bucket(entry.chosen)
@@ -217,7 +221,7 @@ class MatchingIndex:
             group.unconditional = pattern
             self._entries[pattern] = None
             return
-        parts = split(condition_of(pattern.selector))
+        parts = _parts_of(pattern.selector)
         chosen = group.emptiest(parts.equalities)
         entry = self._entries[pattern] = _entry(pattern, parts, chosen)
         group.bucket(chosen).add(entry)
@@ -254,6 +258,12 @@ class MatchingIndex:
         groups = self._topics.match(topic)
         plain = [group.unconditional for group in groups if group.unconditional is not None]
         return plain, any(group.has_selectors() for group in groups)
+
+
+@lru_cache(RECENT_MAX)
+def _parts_of(selector: str) -> Conjuncts:
+    """Of a canonical selector; kept for recent ones, since one that spreads comes to many tables."""
+    return split(condition_of(selector))
 
 
 def _entry(pattern: Pattern, parts: Conjuncts, chosen: Equality | None) -> Entry:

@@ -119,9 +119,10 @@ class Lives:
         session = self.sessions.get(client)
         present = session is not None
         if session is None:
-            session = self._begin(client, commands)
+            session = self._begin(client, commands, packet.version == V5_0)
         if session.expected:
-            commands.append(io.Attach(client))  # the core is to know that the client has found it
+            follows = packet.version == V5_0
+            commands.append(io.Attach(client, follows))  # the core is to know that the client has found it
         accept_connect(connection, packet, self._options)
         connection.raw = bytearray()
         connection.session, connection.client = session, client
@@ -177,10 +178,10 @@ class Lives:
         if packet.clean_start and client in self.sessions:
             self._end(session, commands)
 
-    def _begin(self, client: str, commands: list[io.Command]) -> Session:
+    def _begin(self, client: str, commands: list[io.Command], follows: bool) -> Session:
         session = self.sessions[client] = self._make(client)
         self.counters.sessions = len(self.sessions)
-        commands.append(io.Attach(client))
+        commands.append(io.Attach(client, follows))
         return session
 
     def _watch(self, connection: Connection, now: float) -> None:

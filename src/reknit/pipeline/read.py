@@ -3,33 +3,37 @@
 Owns: reading, and the count of rows that the files themselves promise. Must not know: what the rows mean.
 
 Each file is looked at before anything is read from it: its footer says how many rows it has, and a file without a sound
-footer is set aside with the reason. The footers are read where the data is, by Spark's workers. ``whole`` reads each
-file to its end, too; it finds a damaged page in the middle, at the price of reading everything twice.
+footer is set aside with the reason. The footers are read where the data is: by this process, if Spark's workers are
+beside it, else by the workers. ``whole`` reads each file to its end, too; it finds a damaged page in the middle, at the
+price of reading everything twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from pyspark.sql.utils import is_remote
 
 from reknit.pipeline.flow import BadFlow, columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BrokenFile", "Files", "look", "read_table"]
+__all__ = ["BrokenFile", "Files", "look", "no_rows", "read_table"]
 
 RUN = "run"
 """The column that says which run's trace a row is from: the directory that holds its nodes' directories."""
 
 _LOOK = columns(path="string", rows="long", problem="string")
 _CHARACTERS_MAX = 200
+_Seen: TypeAlias = tuple[str, int | None, str | None]
+"""A path, and how many rows it has, or what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,29 @@ def look(spark: SparkSession, path: str, whole: bool = False) -> Files:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
         listed = reader.option("pathGlobFilter", "*.parquet").load(path).select("path")
-        found = listed.mapInPandas(_look_whole if whole else _look_at_footers, _LOOK).orderBy("path").collect()
+        found = _look_here(listed) if _is_here(spark) and not whole else _look_there(listed, whole)
     except AnalysisException as error:
         raise BadFlow(f"{path}: there is nothing to read ({error.getCondition() or 'it cannot be listed'})") from error
     if not found:
         raise BadFlow(f"{path}: there is no Parquet file")
-    sound = [row for row in found if row["problem"] is None]
-    broken = [BrokenFile(row["path"], row["problem"]) for row in found if row["problem"] is not None]
-    return Files([row["path"] for row in sound], sum(row["rows"] for row in sound), broken)
+    sound = [(path, rows) for path, rows, _ in found if rows is not None]
+    broken = [BrokenFile(path, problem) for path, _, problem in found if problem is not None]
+    return Files([path for path, _ in sound], sum(rows for _, rows in sound), broken)
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Whether workers see the files that this process sees, and have no more cores than it."""
+    return not is_remote() and (spark.conf.get("spark.master", "") or "").startswith("local[")
+
+
+def _look_here(listed: DataFrame) -> list[_Seen]:
+    """Without workers: to start them takes longer than to look at a thousand footers."""
+    return [(path, *footer(path, whole=False)) for path in sorted(row["path"] for row in listed.collect())]
+
+
+def _look_there(listed: DataFrame, whole: bool) -> list[_Seen]:
+    seen = listed.mapInPandas(_look_whole if whole else _look_at_footers, _LOOK).collect()
+    return sorted((row["path"], row["rows"], row["problem"]) for row in seen)
 
 
 def _look_at_footers(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -107,7 +126,7 @@ def read_table(spark: SparkSession, files: Files, schema: StructType, what: str)
     A column ``run`` that the files do not have is the directory of the trace that a row is from.
     """
     if not files.sound:
-        return spark.createDataFrame([], schema)
+        return no_rows(spark, schema)
     rows = spark.read.parquet(*files.sound)
     missing = [name for name in schema.fieldNames() if name not in (*rows.columns, RUN)]
     if missing:
@@ -115,6 +134,11 @@ def read_table(spark: SparkSession, files: Files, schema: StructType, what: str)
     if RUN in schema.fieldNames() and RUN not in rows.columns:
         _check_runs(files.sound)
     return rows.select(*(_column(rows, each) for each in schema.fields))
+
+
+def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A table without a row. Spark would start a worker to make one of an empty list."""
+    return spark.range(0).select(*(F.lit(None).cast(each.dataType).alias(each.name) for each in schema.fields))
 
 
 def _column(rows: DataFrame, wanted: Any) -> Any:

@@ -3,8 +3,8 @@
 Owns: the order of things, and that no row gets lost without the run failing. Must not know: any flow, or where the
 session is from.
 
-Each step that is kept is written and then read back by those that need it, so that nothing is computed twice and what
-is counted is what was written. The report is written last: a directory without one is not a result.
+Each step that is kept is written, counted meanwhile, and read back by those that need it, so that nothing is computed
+twice. The report is written last: a directory without one is not a result.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from reknit.pipeline.charts import draw
 from reknit.pipeline.flow import BadFlow, Flow, Input, Parameters, Step, same_columns
 from reknit.pipeline.quarantine import BAD_ROWS, bad_rows, clean_rows, count_reasons, mark
-from reknit.pipeline.read import look, read_table
+from reknit.pipeline.read import look, no_rows, read_table
 from reknit.pipeline.report import InputReport, Report, StepReport, balance
 
 __all__ = ["QUARANTINE", "REPORT", "Order", "run_flow"]
@@ -116,7 +117,7 @@ class _Run:
         report.check()
         self.inputs.append(report)
         # Written even if empty: what a run before this one has set aside must not pass for ours.
-        aside = bad_rows(marked, each.name) if bad else self.spark.createDataFrame([], BAD_ROWS)
+        aside = bad_rows(marked, each.name) if bad else no_rows(self.spark, BAD_ROWS)
         self._write(aside, f"{QUARANTINE}/{each.name}")
         self.tables[each.name] = clean_rows(marked)
         self.rows[each.name] = report.clean
@@ -128,16 +129,17 @@ class _Run:
         made = step.transform(self.order.parameters, *(self.tables[name] for name in step.needs))
         if not same_columns(made.schema, step.schema):
             raise BadFlow(f"{step.name} is {made.schema.simpleString()}, not {step.schema.simpleString()}")
+        counts = [F.count(F.lit(1)).alias("rows"), F.sum(step.carries or F.lit(0)).cast("long").alias("carried")]
         if step.kept:
-            self._write(made, step.name, step.by)
+            seen = Observation()  # counted as it is written: to read it again would be another job
+            self._write(made.observe(seen, *counts), step.name, step.by)
             made = self.spark.read.schema(step.schema).parquet(self._path(step.name))
+            self._account(step, seen.get)
+        elif step.carries:
+            self._account(step, made.agg(*counts).collect()[0].asDict())
         self.tables[step.name] = made
-        if step.kept or step.carries:
-            self._count(step, made)
 
-    def _count(self, step: Step, made: DataFrame) -> None:
-        carried = F.sum(step.carries).cast("long") if step.carries else F.lit(None).cast("long")
-        counted = made.agg(F.count(F.lit(1)).alias("rows"), carried.alias("carried")).collect()[0]
+    def _account(self, step: Step, counted: dict[str, Any]) -> None:
         stands_for = (counted["carried"] or 0) if step.carries else None
         report = StepReport(step.name, counted["rows"], stands_for)
         if step.needs and step.needs[0] in self.rows:

@@ -33,6 +33,9 @@ SHUFFLE_PARTITIONS = 8
 LISTS_AT_ONCE = 100_000
 """Groups whose values are collected in memory; Spark begins with 128, and sorts beyond that, which takes longer."""
 
+CODE_KEPT = 2_000
+"""Pieces of compiled code; Spark begins with 100, fewer than the batches of one stream have in common."""
+
 _LOG = Path(__file__).with_name("log4j2.properties").resolve()
 
 _UNDER_SUBMIT = "PYSPARK_GATEWAY_PORT"
@@ -48,12 +51,17 @@ _ALWAYS = {
 
 _HERE = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(LISTS_AT_ONCE),
+    "spark.sql.codegen.cache.maxEntries": str(CODE_KEPT),
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
 }
+
+
+JAVA = "-XX:+UseParallelGC"
+"""Work is done in batches, so what counts is how much is done, and not how long a pause is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class Place:
     memory: str = MEMORY
     """For the Java of this process, if there is one."""
     name: str = "reknit"
-    java_options: str = ""
+    java_options: str = JAVA
     """More of them for that Java."""
     further: tuple[tuple[str, str], ...] = ()
     """More settings of Spark's."""

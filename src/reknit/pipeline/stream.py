@@ -20,7 +20,7 @@ makes of the same segments.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,11 +28,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.flow import columns
+from reknit.pipeline.journeys import DELIVERIES, EVENT, JOURNEYS, RECORDS, deliveries
 from reknit.pipeline.quarantine import mark
+from reknit.pipeline.read import no_rows
 from reknit.pipeline.run import is_remote
 from reknit.pipeline.trace import TRACE
 from reknit.pipeline.traffic import (
@@ -43,9 +45,6 @@ from reknit.pipeline.traffic import (
     TOPIC_SUMS,
     Watched,
     is_kind,
-    joined,
-    journeys,
-    measured,
     ranked,
     rates,
     summed,
@@ -62,7 +61,6 @@ SEGMENTS_MAX = 1_000
 STATES_KEPT = 3
 """Of the last batches: the one before is needed to do a batch again."""
 
-_EVENTS = (Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED)
 _ROUTES = (Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED)
 _LIVES = (Kind.STARTED, Kind.CRASHED)
 _WISHES = (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)
@@ -75,29 +73,15 @@ TOO_LATE = "too late"
 _TOPICS = columns(
     run="string", window="long", topic="string", payload_bytes="long", **dict.fromkeys(TOPIC_SUMS, "long")
 )
-_BROKERS = columns(run="string", window="long", node="string", routes="long", crossed="long")
+_CHANGED = columns(run="string", window="long", node="string", routes="long")
 _SAID = columns(**dict.fromkeys(_WISH, "string"), order="long", kind="string")
 _BEGUN = columns(run="string", node="string", begun="long")
 _STEPS = columns(
     run="string", latest="double", order="long", node="string", time="double", peer="string", detail="string"
 )
 _MOMENTS = columns(run="string", window="long", node="string", time="double", routes="long", crossed="long")
-_DELAYS = columns(run="string", hops="int", delay="double")
 _ASIDE = columns(reason="string", rows="long")
 _CLOCKS = columns(what="string", run="string", node="string", latest="double")
-_BEGUN_AT = columns(time="double", node="string")
-_HOP = columns(latest="double", order="long", node="string", peer="string")
-_TAKEN = columns(node="string", time="double")
-_WAITING = StructType(
-    [
-        *columns(run="string", source="string", seq="long").fields,
-        StructField("begun", _BEGUN_AT),
-        StructField("way", ArrayType(_HOP)),
-        StructField("taken", ArrayType(_TAKEN)),
-        *columns(newest="double").fields,
-    ]
-)
-"""Journeys of events that may not be over, a row each."""
 
 
 def start(
@@ -122,9 +106,13 @@ def start(
 
 def _each(told: Watched, out: str, late_s: float) -> Callable[[DataFrame, int], None]:
     def work(rows: DataFrame, batch: int) -> None:
-        held = rows.persist()
+        kept = Kept(rows.sparkSession, out)
+        before = kept.state("clocks", batch - 1, _CLOCKS).agg(F.max("latest")).collect()[0][0]
+        # A moment becomes a part of the code that Java compiles, so it is used once, and what it says is kept.
+        late = F.when(F.col("time") < _less(before, late_s), F.lit(TOO_LATE))
+        held = rows.withColumn(_REASON, F.coalesce(F.col(_REASON), late)).persist()
         try:
-            _Batch(held, Kept(held.sparkSession, out), batch, told, late_s).work()
+            _Batch(held, kept, batch, told, before, late_s).work()
         finally:
             held.unpersist()
 
@@ -165,16 +153,18 @@ class Kept:
 
     def _read(self, path: str, schema: StructType) -> DataFrame:
         try:
-            return self.spark.read.schema(schema).parquet(path)
+            rows = self.spark.read.schema(schema).parquet(path)
+            _ = rows.columns  # through Spark Connect nothing is looked at before that
+            return rows
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
-            return self.spark.createDataFrame([], schema)
+            return no_rows(self.spark, schema)
 
     def forget(self, batch: int) -> None:
         """The state that no batch will ask for again. At another place than this machine it is left."""
         if not is_remote(self.out) and batch >= 0:
-            for name in ("clocks", "waiting", "moments", "done"):
+            for name in ("clocks", "came", "waiting", "moments", "done"):
                 shutil.rmtree(f"{self.out}/state/{name}/batch={batch}", ignore_errors=True)
 
 
@@ -194,39 +184,57 @@ class _Batch:
     kept: Kept
     batch: int
     told: Watched
+    before: float | None
+    """The latest time that the batches before have seen."""
     late_s: float
 
     def work(self) -> None:
         clocks = self.kept.state("clocks", self.batch - 1, _CLOCKS).cache()
-        before = clocks.agg(F.max("latest")).collect()[0][0]
-        mark = float("-inf") if before is None else before - self.late_s
-        rows = self.held.where(F.col(_REASON).isNull() & (F.col("time") >= mark)).drop(_REASON)
-        events = self._placed(rows.where(is_kind(*_EVENTS)), clocks, "events")
-        steps = self._placed(rows.where(is_kind(Kind.CHANGE)), clocks, "changes")
+        found = self._look()
+        rows = self.held.where(F.col(_REASON).isNull()).drop(_REASON)
+        latest = max((time for time in (self.before, found.latest) if time is not None), default=None)
+        passed = _less(latest, self.late_s)
+        if found.kinds & {Kind.CHANGE}:
+            self._steps(rows, clocks)  # which moments have to be kept depends on it
         _at_once(
-            lambda: self._put_aside(mark),
-            lambda: self._topics(rows),
-            lambda: self._links(rows),
-            lambda: self._said_last(rows),
+            lambda: self._delays(self._placed(rows.where(is_kind(*JOURNEYS)), clocks, "events"), passed),
+            lambda: self._moments(rows, passed),
             lambda: self._clocks(rows, clocks),
-            lambda: self.kept.write(steps, "steps", self.batch, _STEPS),
+            *self._sums(rows, found),
         )
-        now = self.kept.state("clocks", self.batch, _CLOCKS).agg(F.max("latest")).collect()[0][0]
-        passed = float("-inf") if now is None else now - self.late_s
-        _at_once(lambda: self._delays(events, passed), lambda: self._moments(rows, passed))
         clocks.unpersist()
         self.kept.done(self.batch)
         self.kept.forget(self.batch - STATES_KEPT)
 
-    def _put_aside(self, mark: float) -> None:
-        late = F.when(F.col("time") < mark, F.lit(TOO_LATE))
-        reasons = self.held.select(F.coalesce(F.col(_REASON), late).alias("reason"))
-        counted = reasons.where(F.col("reason").isNotNull()).groupBy("reason").agg(F.count(F.lit(1)).alias("rows"))
-        self.kept.write(counted, "aside", self.batch, _ASIDE)
+    def _look(self) -> _Found:
+        """What there is in the batch; most have no subscriptions, and hardly one has changes."""
+        counted = self.held.groupBy(_REASON, "kind").agg(F.max("time").alias("latest")).collect()
+        sound = [row for row in counted if row[_REASON] is None]
+        latest = max((row["latest"] for row in sound), default=None)
+        return _Found(frozenset(row["kind"] for row in sound), latest, len(sound) < len(counted))
+
+    def _sums(self, rows: DataFrame, found: _Found) -> Iterator[Callable[[], None]]:
+        """What is to be added up of what there is."""
+        if found.aside:
+            yield self._put_aside
+        if found.kinds:
+            yield lambda: self._topics(rows)
+        if found.kinds & {Kind.FORWARDED}:
+            yield lambda: self._links(rows)
+        if found.kinds & {*_ROUTES}:
+            yield lambda: self._routes(rows)
+        if found.kinds & {*_WISHES}:
+            yield lambda: self._said_last(rows)
+        if found.kinds & {*_LIVES}:
+            yield lambda: self._lives(rows)
+
+    def _put_aside(self) -> None:
+        reasons = self.held.where(F.col(_REASON).isNotNull()).groupBy(F.col(_REASON).alias("reason"))
+        self.kept.write(reasons.agg(F.count(F.lit(1)).alias("rows")), "aside", self.batch, _ASIDE)
 
     def _topics(self, rows: DataFrame) -> None:
         sent, crossed = is_kind(Kind.PUBLISHED), is_kind(Kind.FORWARDED)
-        topics = rows.where(is_kind(*_EVENTS) | F.col("topic").isNotNull()).groupBy("run", "window", "topic")
+        topics = rows.where(is_kind(*JOURNEYS) | F.col("topic").isNotNull()).groupBy("run", "window", "topic")
         summed = topics.agg(
             F.sum(F.when(sent, F.col("payload_size"))).alias("payload_bytes"),
             F.count_if(sent).alias("published"),
@@ -241,16 +249,24 @@ class _Batch:
         links = rows.where(crossed).groupBy("run", "window", "node", "peer")
         loads = links.agg(F.count(F.lit(1)).alias("events"), F.sum("size").alias("bytes"))
         self.kept.write(loads, "loads", self.batch, LOADS)
-        brokers = rows.where(is_kind(*_ROUTES, Kind.FORWARDED)).groupBy("run", "window", "node").agg(*_meanwhile())
-        self.kept.write(brokers, "brokers", self.batch, _BROKERS)
+
+    def _routes(self, rows: DataFrame) -> None:
+        changed = rows.where(is_kind(*_ROUTES)).groupBy("run", "window", "node").agg(F.count(F.lit(1)).alias("routes"))
+        self.kept.write(changed, "routes", self.batch, _CHANGED)
 
     def _said_last(self, rows: DataFrame) -> None:
         """Of one broker: its records are numbered in the order in which they were written."""
         said = rows.where(is_kind(*_WISHES)).groupBy(*_WISH)
         last = said.agg(F.max_by("kind", "order").alias("kind"), F.max("order").alias("order"))
         self.kept.write(last, "said", self.batch, _SAID)
+
+    def _lives(self, rows: DataFrame) -> None:
         begun = rows.where(is_kind(*_LIVES)).groupBy("run", "node").agg(F.max("order").alias("begun"))
         self.kept.write(begun, "begun", self.batch, _BEGUN)
+
+    def _steps(self, rows: DataFrame, clocks: DataFrame) -> None:
+        steps = self._placed(rows.where(is_kind(Kind.CHANGE)), clocks, "changes")
+        self.kept.write(steps, "steps", self.batch, _STEPS)
 
     # --- places in the history
 
@@ -264,7 +280,7 @@ class _Batch:
 
     def _clocks(self, rows: DataFrame, clocks: DataFrame) -> None:
         """The latest time of each node: of all records, and of those whose places count by themselves."""
-        kinds = {"all": F.lit(True), "events": is_kind(*_EVENTS), "changes": is_kind(Kind.CHANGE)}
+        kinds = {"all": F.lit(True), "events": is_kind(*JOURNEYS), "changes": is_kind(Kind.CHANGE)}
         latest = [F.max(F.when(kind, F.col("time"))).alias(what) for what, kind in kinds.items()]
         wide = rows.groupBy("run", "node").agg(*latest)
         seen = wide.unpivot(["run", "node"], list(kinds), "what", "latest").where(F.col("latest").isNotNull())
@@ -274,23 +290,49 @@ class _Batch:
     # --- what has to wait
 
     def _delays(self, events: DataFrame, passed: float) -> None:
-        waiting = self.kept.state("waiting", self.batch - 1, _WAITING)
-        seen = journeys(events).select(*_WAITING.fieldNames())
-        both = joined(waiting.unionByName(seen)).persist()
-        self.kept.write(both.where(F.col("newest") >= passed), "waiting", self.batch, _WAITING, "state")
-        self.kept.write(measured(both.where(F.col("newest") < passed)), "delays", self.batch, _DELAYS)
-        both.unpersist()
+        """Of events that the watermark has passed; records of the others wait, as they are."""
+        self.kept.write(events, "came", self.batch, RECORDS, "state")
+        came = self.kept.state("came", self.batch, RECORDS)
+        both = self.kept.state("waiting", self.batch - 1, RECORDS).unionByName(came)
+        newest = both.groupBy(*EVENT).agg(F.max("time").alias("newest"))
+        over = newest.where(F.col("newest") < passed).select(*EVENT).persist()
+        over.count()
+        _at_once(
+            lambda: self._wait(both.join(F.broadcast(over), [*EVENT], "leftanti")),
+            lambda: self._settle(both.join(F.broadcast(over), [*EVENT], "leftsemi")),
+        )
+        over.unpersist()
+
+    def _wait(self, records: DataFrame) -> None:
+        self.kept.write(records, "waiting", self.batch, RECORDS, "state")
+
+    def _settle(self, records: DataFrame) -> None:
+        self.kept.write(deliveries(records), "delays", self.batch, DELIVERIES)
 
     def _moments(self, rows: DataFrame, passed: float) -> None:
         recent = self.kept.state("moments", self.batch - 1, _MOMENTS)
         seen = rows.where(is_kind(*_ROUTES, Kind.FORWARDED)).groupBy("run", "window", "node", "time")
-        both = recent.unionByName(seen.agg(*_meanwhile()).select(*_MOMENTS.fieldNames())).persist()
+        both = recent.unionByName(seen.agg(*_meanwhile()).select(*_MOMENTS.fieldNames()))
         open_ = (F.col("window") + 1) * F.lit(self.told.window_s) > passed
         self.kept.write(both.where(open_), "moments", self.batch, _MOMENTS, "state")
         stepped = _stepped(self.told, self.kept.all("steps", _STEPS, self.batch))
-        shut = both.where(~open_).join(F.broadcast(stepped), ["run", "window"], "leftsemi")
-        self.kept.write(shut, "moments", self.batch, _MOMENTS)
-        both.unpersist()
+        if stepped.where(~open_).limit(1).count():
+            shut = both.where(~open_).join(F.broadcast(stepped), ["run", "window"], "leftsemi")
+            self.kept.write(shut, "moments", self.batch, _MOMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is in a batch."""
+
+    kinds: frozenset[str]
+    latest: float | None
+    aside: bool
+
+
+def _less(time: float | None, late_s: float) -> float:
+    """The watermark."""
+    return float("-inf") if time is None else time - late_s
 
 
 def _meanwhile() -> tuple[Column, ...]:
@@ -319,14 +361,14 @@ def tables(spark: SparkSession, told: Watched, out: str) -> dict[str, DataFrame]
     published = by_window.where(F.col("events") > 0).select(*PUBLISHED.fieldNames())
     by_topic = topics.where(F.col("topic").isNotNull()).groupBy("run", "topic")
     links = kept.all("loads", LOADS, batch).groupBy("run", "window", "node", "peer")
-    waiting = measured(kept.state("waiting", batch, _WAITING))
+    waiting = deliveries(kept.state("waiting", batch, RECORDS))
     return {
         "published": published,
         "rates": rates(told, published),
         "loads": links.agg(F.sum("events").alias("events"), F.sum("bytes").alias("bytes")).select(*LOADS.fieldNames()),
         "subscriptions": _subscriptions(kept, batch),
         "hot_topics": ranked(told, by_topic.agg(*(F.sum(name).alias(name) for name in TOPIC_SUMS))),
-        "delays": summed(kept.all("delays", _DELAYS, batch).unionByName(waiting)),
+        "delays": summed(kept.all("delays", DELIVERIES, batch).unionByName(waiting)),
         "changes": _changes(told, kept, batch),
     }
 
@@ -355,7 +397,10 @@ def _changes(told: Watched, kept: Kept, batch: int) -> DataFrame:
     stepped = _stepped(told, steps)
     moments = kept.all("moments", _MOMENTS, batch).unionByName(kept.state("moments", batch, _MOMENTS))
     single = moments.join(F.broadcast(stepped), ["run", "window"], "leftsemi")
-    whole = kept.all("brokers", _BROKERS, batch).join(F.broadcast(stepped), ["run", "window"], "leftanti")
+    crossed = kept.all("loads", LOADS, batch).withColumn("crossed", F.col("events"))
+    by_window = kept.all("routes", _CHANGED, batch).unionByName(crossed, allowMissingColumns=True)
+    counts = by_window.select("run", "window", "node", "routes", "crossed")
+    whole = counts.join(F.broadcast(stepped), ["run", "window"], "leftanti")
     others = single.unionByName(whole, allowMissingColumns=True)  # a whole window has no time
     within = (others["time"] >= found["begun"]) & (others["time"] <= found["ended"])
     between = (others["window"] > window_of(told, found["begun"])) & (

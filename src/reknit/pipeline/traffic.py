@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.flow import BadFlow, Parameters, columns, told
+from reknit.pipeline.journeys import JOURNEYS, deliveries
 from reknit.pipeline.trace import PLACE, place, placed
 from reknit.planning.rates import ALPHA, estimates
 from reknit.trace.records import Kind
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
 __all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
-__all__ += ["EVENT", "TOPIC_SUMS", "is_kind", "joined", "journeys", "measured", "ranked", "summed"]
+__all__ += ["TOPIC_SUMS", "is_kind", "ranked", "summed"]
 
 
 class Watched(Parameters, frozen=True):
@@ -160,41 +161,7 @@ DELAYS = columns(
 
 
 def delays(told: Watched, trace: DataFrame) -> DataFrame:
-    return summed(measured(journeys(placed(trace.where(is_kind(Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED))))))
-
-
-EVENT = ("run", "source", "seq")
-
-
-def journeys(seen: DataFrame) -> DataFrame:
-    """Of each event where it began, its way, who took it, and its latest record; from records that are ``placed``."""
-    return seen.groupBy(*EVENT).agg(
-        F.min(F.when(is_kind(Kind.PUBLISHED), F.struct("time", "node"))).alias("begun"),
-        F.collect_list(F.when(is_kind(Kind.FORWARDED), F.struct(*PLACE, "peer"))).alias("way"),
-        F.collect_list(F.when(is_kind(Kind.DELIVERED), F.struct("node", "time"))).alias("taken"),
-        F.max("time").alias("newest"),
-    )
-
-
-def joined(parts: DataFrame) -> DataFrame:
-    """Of journeys that were seen in parts, the whole."""
-    return parts.groupBy(*EVENT).agg(
-        F.min("begun").alias("begun"),
-        F.flatten(F.collect_list("way")).alias("way"),
-        F.flatten(F.collect_list("taken")).alias("taken"),
-        F.max("newest").alias("newest"),
-    )
-
-
-def measured(journeys: DataFrame) -> DataFrame:
-    """Of each delivery how long it took and over how many links."""
-    known = journeys.where(F.col("begun").isNotNull()).withColumn("way", F.array_sort("way"))
-    taken = known.select("run", "begun", _reached().alias("reached"), F.explode("taken").alias("taken"))
-    return taken.select(
-        "run",
-        F.try_element_at("reached", F.col("taken.node")).alias("hops"),
-        (F.col("taken.time") - F.col("begun.time")).alias("delay"),
-    )
+    return summed(deliveries(placed(trace.where(is_kind(*JOURNEYS)))))
 
 
 def summed(measured: DataFrame) -> DataFrame:
@@ -212,19 +179,6 @@ def summed(measured: DataFrame) -> DataFrame:
         .orderBy("run", "hops")
         .select(*DELAYS.fieldNames())
     )
-
-
-def _reached() -> Column:
-    """By broker the number of links to it, from what was forwarded, in its order."""
-    start = F.create_map(F.col("begun.node"), F.lit(0)).cast("map<string,int>")
-
-    def go_on(so_far: Column, hop: Column) -> Column:
-        here = F.try_element_at(so_far, hop["node"])
-        known = here.isNull() | F.map_contains_key(so_far, hop["peer"])
-        further = F.map_concat(so_far, F.create_map(hop["peer"], here + 1))
-        return F.when(known, so_far).otherwise(further).cast("map<string,int>")
-
-    return F.aggregate("way", start, go_on)
 
 
 # --- changes

@@ -26,8 +26,11 @@ from reknit.pipeline._judging.causal import Causality, Sessions, Whereabouts
 from reknit.pipeline._judging.history import Entry, History, Place
 from reknit.pipeline._judging.parasites import DISTURBING, Still, stills
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
+from reknit.pipeline.communities import LATE_S, PARASITES
+from reknit.pipeline.communities import parasites as strangers
 from reknit.pipeline.flow import BadFlow, Parameters, columns, told
 from reknit.pipeline.matching import CONTENT, matched, patterns_of
+from reknit.pipeline.read import no_rows
 from reknit.pipeline.trace import PLACE, place, placed
 from reknit.trace.records import Kind
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CHANGES", "FINDINGS", "MOMENTS", "SUBSCRIBERS", "VERDICTS", "WRONG", "Judged"]
-__all__ += ["changes", "findings", "moments", "subscribers", "verdicts"]
+__all__ += ["PARASITES", "changes", "findings", "moments", "parasites", "subscribers", "verdicts"]
 
 CONTROL_RECORDS_MAX = 2_000_000
 """Records about the tree and about wishes, of all runs together; they are gathered in one place."""
@@ -47,6 +50,9 @@ class Judged(Parameters, frozen=True):
     lasting: Annotated[bool, told("whether the brokers have stores, so that a crash ends no session")] = False
     flooding: Annotated[bool, told("whether brokers flood on purpose, so that nothing travels in vain")] = False
     stretch_max: Annotated[int, told("records between two calm moments up to which causal order is judged")] = 5_000_000
+    peers: Annotated[bool, told("whether these are peers in communities, and not brokers with clients")] = False
+    parents: Annotated[str, told('of peers: what is above a topic otherwise than by name, as {"a/b": ["a", "c"]}')] = ""
+    late_s: Annotated[float, told("of peers: how long after leaving one may be sent events, to throw away")] = LATE_S
 
 
 # --- moments: what is needed of each record, with its place
@@ -181,6 +187,8 @@ FINDINGS = columns(
 
 
 def findings(told: Judged, moments: DataFrame) -> DataFrame:
+    if told.peers:  # who owe nobody anything for certain
+        return no_rows(moments.sparkSession, FINDINGS)
     chronicles = _chronicles(moments)
     parts = [_accounts(told, moments, chronicles), _causality(told, moments, chronicles)]
     if not told.flooding:
@@ -369,22 +377,33 @@ def _finding(crossings: DataFrame, what: str) -> DataFrame:
     )
 
 
+# peers
+
+
+def parasites(told: Judged, trace: DataFrame) -> DataFrame:
+    """What peers did with events that they do not want; nothing is said of brokers."""
+    return strangers(told.parents, told.late_s, trace) if told.peers else no_rows(trace.sparkSession, PARASITES)
+
+
 # --- what is counted
 
 _COUNTS = {"owed": "owed", "delivered": "delivered", **{each: each.replace(" ", "_") for each in WRONG}}
-VERDICTS = columns(run="string", published="long", **dict.fromkeys(_COUNTS.values(), "long"), not_judged="long")
+VERDICTS = columns(
+    run="string", published="long", **dict.fromkeys(_COUNTS.values(), "long"), not_judged="long", parasites="long"
+)
 
 
 def _counted() -> list[Column]:
     return [F.sum(F.when(F.col("what") == what, F.col("count")).otherwise(0)).alias(n) for what, n in _COUNTS.items()]
 
 
-def verdicts(told: Judged, moments: DataFrame, findings: DataFrame) -> DataFrame:
+def verdicts(told: Judged, moments: DataFrame, findings: DataFrame, parasites: DataFrame) -> DataFrame:
     """One row for each run."""
     unjudged = F.sum(F.when(F.col("what") == "not judged", F.col("count")).otherwise(0)).alias("not_judged")
     counted = findings.groupBy("run").agg(*_counted(), unjudged)
     published = moments.groupBy("run").agg(F.count_if(_is(Kind.PUBLISHED)).alias("published"))
-    joined = published.join(counted, "run", "left").fillna(0)
+    strange = parasites.groupBy("run").agg(F.count(F.lit(1)).alias("parasites"))
+    joined = published.join(counted, "run", "left").join(strange, "run", "left").fillna(0)
     return joined.orderBy("run").select(*VERDICTS.fieldNames())
 
 

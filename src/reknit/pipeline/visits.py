@@ -7,14 +7,14 @@ are in the order of time, latitude, longitude; exact copies count once. A visit 
 which is its *linger* time; the last visit of a user is *open*. A *pair* is a user and a cell that the user has visited.
 
 Everything about one user is decided by one pass over his check-ins in their order: one shuffle and one sort, whatever
-their number. The aggregation and the second window find their rows where the first has put them.
+their number. That pass keeps the first check-in of each visit only, with its number, and the user's last; how long a
+visit is, and how many check-ins it has, is the difference to the next one. So what comes after sees few rows.
 """
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.window import WindowSpec
 
 from reknit.pipeline.checkins import Window as Where
 from reknit.pipeline.flow import columns
@@ -43,33 +43,43 @@ VISITS = columns(
 
 def visits(where: Where, checkins: DataFrame) -> DataFrame:
     cell = parse_grid(where.grid).cell(F.col("lat"), F.col("lon"))
+    ends = _ends(checkins.withColumn("cell", cell))
+    following = Window.partitionBy("user_id").orderBy("row")
+    is_open = F.col("next_row").isNull() | ~F.col("next_new")
+    over = F.when(is_open, F.lit(1)).otherwise(F.lit(0))  # the last row of an open visit is its own, not the next one's
+    stays = ends.select(
+        "*",
+        F.row_number().over(following).cast("long").alias("visit"),
+        *(F.lead(name).over(following).alias(f"next_{name}") for name in ("new", "row", "place", "ts", "before")),
+    ).where("new")
+    linger = (F.unix_micros("next_ts") - F.unix_micros("ts")) / F.lit(1e6)
+    return stays.select(
+        "user_id",
+        "visit",
+        "cell",
+        F.col("ts").alias("start"),
+        F.coalesce(F.when(is_open, F.col("next_ts")).otherwise(F.col("next_before")), F.col("ts")).alias("last"),
+        (F.coalesce("next_place", "place") - F.col("place") + over).cast("long").alias("checkins"),
+        (F.coalesce("next_row", "row") - F.col("row") + over).cast("long").alias("rows"),
+        F.when(~is_open, linger).alias("linger_s"),
+    ).select(*VISITS.fieldNames())
+
+
+def _ends(checkins: DataFrame) -> DataFrame:
+    """Of each user the check-ins with which a visit starts (``new``), and his last: the others change nothing."""
     history = Window.partitionBy("user_id").orderBy("ts", "lat", "lon")
-    marked = checkins.withColumn("cell", cell).select(
-        "user_id", "ts", "lat", "lon", "cell", _copy(history).alias("copy"), _new(history).alias("new")
+    walked = checkins.select(
+        "user_id",
+        "ts",
+        "cell",
+        F.row_number().over(history).alias("row"),
+        F.dense_rank().over(history).alias("place"),  # copies have the same
+        F.lag("ts").over(history).alias("before"),
+        F.lag("cell").over(history).alias("cell_before"),
+        F.lead("ts").over(history).isNull().alias("end"),
     )
-    upto = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    numbered = marked.withColumn("visit", F.sum("new").over(upto))
-    stays = numbered.groupBy("user_id", "visit").agg(
-        F.min("cell").alias("cell"),
-        F.min("ts").alias("start"),
-        F.max("ts").alias("last"),
-        F.sum(1 - F.col("copy")).alias("checkins"),
-        F.count(F.lit(1)).alias("rows"),
-    )
-    following = F.lead("start").over(Window.partitionBy("user_id").orderBy("visit"))
-    linger = (F.unix_micros(following) - F.unix_micros("start")) / F.lit(1e6)
-    return stays.withColumn("linger_s", linger).select(*VISITS.fieldNames())
-
-
-def _copy(history: WindowSpec) -> Column:
-    same = [F.col(name) == F.lag(name).over(history) for name in ("ts", "lat", "lon")]
-    return F.when(same[0] & same[1] & same[2], F.lit(1)).otherwise(F.lit(0)).cast("long")
-
-
-def _new(history: WindowSpec) -> Column:
-    """Whether a visit starts here: in another cell than before, or nowhere before."""
-    stays = F.col("cell") == F.lag("cell").over(history)
-    return F.when(stays, F.lit(0)).otherwise(F.lit(1)).cast("long")
+    new = F.coalesce(F.col("cell") != F.col("cell_before"), F.lit(True))
+    return walked.withColumn("new", new).where(F.col("new") | F.col("end"))
 
 
 PAIRS = columns(user_id="long", cell="long", visits="long", checkins="long", first="timestamp", last="timestamp")
@@ -161,13 +171,12 @@ def statistics(where: Where, visits: DataFrame, pairs: DataFrame, cells: DataFra
     measured = visits.crossJoin(F.broadcast(latest)).select("*", _linger_of_all().alias("linger_all_s"))
     of_visits = measured.agg(*_of_visits())
     of_pairs = pairs.agg(
-        F.countDistinct("user_id").alias("users"),
         F.count(F.lit(1)).alias("unique_pairs"),
         F.count_if(F.col("visits") == 1).alias("pairs_once"),
     )
     top = cells.orderBy(F.desc("visits"), "cell").limit(TOP_CELLS).agg(F.sum("visits").alias("top_visits"))
     of_cells = cells.agg(F.count(F.lit(1)).alias("cells_used"), F.sum("checkins").alias("checkins")).crossJoin(top)
-    found = of_visits.crossJoin(of_pairs).crossJoin(of_cells)
+    found = of_visits.crossJoin(_median(visits)).crossJoin(of_pairs).crossJoin(of_cells)
     named = found.select(*found.columns, *_shares())
     shown = [name for name in named.columns if name != "top_visits"]
     return named.select(
@@ -188,13 +197,34 @@ def _of_visits() -> list[Column]:
     closed, every = F.col("linger_s"), F.col("linger_all_s")
     return [
         F.count(F.lit(1)).alias("visits"),
+        F.count_if(F.col("visit") == 1).alias("users"),
         F.count_if(closed.isNull()).alias("open_visits"),
         _share(closed < DAY_S, closed).alias("share_linger_lt_1d_closed"),
         _share(closed > WEEK_S, closed).alias("share_linger_gt_7d_closed"),
         _share(every < DAY_S, every).alias("share_linger_lt_1d_all"),
         _share(every > WEEK_S, every).alias("share_linger_gt_7d_all"),
-        F.percentile(closed, F.lit(0.5)).alias("linger_median_s_closed"),
     ]
+
+
+def _median(visits: DataFrame) -> DataFrame:
+    """Of all linger times, exactly. Counts say which hour it is in, and only what is in that hour is sorted: Spark
+    itself would have every value in one place."""
+    closed = visits.where(F.col("linger_s").isNotNull()).select(
+        "linger_s", F.floor(F.col("linger_s") / HOUR_S).alias("hour")
+    )
+    hours = Window.orderBy("hour")
+    upto, every = (hours.rowsBetween(Window.unboundedPreceding, end) for end in (0, Window.unboundedFollowing))
+    counted = closed.groupBy("hour").agg(F.count(F.lit(1)).alias("many"))
+    summed = counted.select("*", F.sum("many").over(upto).alias("upto"), F.sum("many").over(every).alias("total"))
+    middle = {"low": F.floor((F.col("total") - 1) / 2), "high": F.floor(F.col("total") / 2)}  # of values, from 0 on
+    placed = summed.withColumns({**middle, "before": F.col("upto") - F.col("many")})
+    near = placed.where((F.col("upto") > F.col("low")) & (F.col("before") <= F.col("high")))
+    inside = closed.join(F.broadcast(near.select("hour", "before", "low", "high")), "hour").agg(
+        F.array_sort(F.collect_list("linger_s")).alias("values"),
+        *(F.min(name).alias(name) for name in ("before", "low", "high")),
+    )
+    both = [F.get("values", (F.col(name) - F.col("before")).cast("int")) for name in ("low", "high")]
+    return inside.select(((both[0] + both[1]) / 2).alias("linger_median_s_closed"))
 
 
 def _share(of: Column, among: Column) -> Column:

@@ -5,43 +5,25 @@ subscribed to anyway; other measures are strategies beside it. ``L`` is the brok
 its cluster, since nobody knows more. Brokers of a cluster tell each other what they have every ``T_update`` only: a
 broker knows itself as it is, and the others as they were (``exchange``).
 
-Owns: utilities, and who is where. Must not know: how a user is told, or when clusters exchange what they know.
+The utility is that of live brokers (``model.similarity``). These leave the client's own subscriptions out of ``L``,
+want a least gain, and let nobody go again too soon; here it is all as the paper has it.
+
+Owns: who is where. Must not know: how a user is told, or when clusters exchange what they know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from reknit.model.similarity import SIMILARITIES, utility
 from reknit.planning.notification import Bools, Floats
 from reknit.planning.ring import Ints
 
-__all__ = ["SIMILARITIES", "Placement", "PlacementOptions", "Similarity", "by_location", "clusters", "static"]
-
-Similarity = Callable[[npt.NDArray[np.int32], int, npt.NDArray[np.int32]], Floats]
-"""By broker: from the topics that both have, how many the user has, and how many each broker has."""
-
-
-def overlap(common: Ints, user: int, brokers: Ints) -> Floats:
-    """The paper's; 0 for a user without topics."""
-    found: Floats = common / max(user, 1)
-    return found
-
-
-def jaccard(common: Ints, user: int, brokers: Ints) -> Floats:
-    found: Floats = common / np.maximum(user + brokers - common, 1)
-    return found
-
-
-def cosine(common: Ints, user: int, brokers: Ints) -> Floats:
-    found: Floats = common / np.sqrt(np.maximum(brokers * max(user, 1), 1))
-    return found
-
-
-SIMILARITIES: dict[str, Similarity] = {"overlap": overlap, "jaccard": jaccard, "cosine": cosine}
+__all__ = ["SIMILARITIES", "Placement", "PlacementOptions", "by_location", "clusters", "static"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +86,8 @@ class Placement:
         sizes, loads = self._told_sizes[visible], self._told_loads[visible]
         common[own] = sum(self._counts_here(user, topic, asked) for topic in rows)
         sizes[own], loads[own] = self.sizes[asked], self.loads[asked]
-        shares = loads / max(float(loads.sum()), 1.0)
-        return visible, self._similarity(common, len(rows), sizes) - self.options.load_weight * shares
+        alike = self._similarity(common, len(rows), sizes)
+        return visible, utility(alike, loads, float(loads.sum()), self.options.load_weight)
 
     def _counts_here(self, user: int, topic: int, asked: int) -> bool:
         count = int(self.counts[topic, asked])

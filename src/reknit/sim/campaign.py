@@ -38,6 +38,9 @@ LAST_STEPS = (
 )
 """How the names of those steps begin behind which a broker takes part in a change no more."""
 
+ASIDES = ("ask", "seated")
+"""The same of words about a change of before, to a broker that may be in another one by now."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
@@ -103,6 +106,11 @@ def _check_gathering(seed: int) -> SeedResult:
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
     coverage[f"topics: {' '.join(outcome.plan.topics)}"] += 1
+    coverage[f"memberships: {outcome.plan.topic.membership}"] += 1
+    coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
+    coverage["gateways: schedules with brokers"] += outcome.plan.beside is not None
+    coverage["reception in calm: by the formula at least"] += outcome.owed
+    coverage["reception in calm: received"] += outcome.received
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     tally = Tally(published=outcome.published, delivered=outcome.delivered, owed=outcome.owed)
     return SeedResult(seed, shown, len(outcome.violations), tally, len(outcome.records), dict(coverage))
@@ -116,6 +124,8 @@ def _changes(records: Iterable[Record]) -> Counter[str]:
         if record.kind is Kind.CHANGE:
             kind, _, step = record.detail.partition(": ")
             found[f"step of {_a(kind)}: {step}"] += 1
+            if step.startswith(ASIDES):
+                continue
             last[record.node, kind] = step
             if step.startswith(LAST_STEPS):
                 del last[record.node, kind]

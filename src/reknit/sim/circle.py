@@ -16,13 +16,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from reknit.core.homes.options import HomeOptions
+from reknit.core.io import Relocate
 from reknit.core.options import BrokerOptions
+from reknit.core.placement.options import PlacementOptions
 from reknit.core.ring.options import RingOptions
 from reknit.core.ring_broker import RingBroker
+from reknit.core.routing.table import client as client_hop
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery_on_ring
 from reknit.sim.checkers.order import check_order_by_topic
+from reknit.sim.checkers.placing import check_placing
+from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.trees import check_trees
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.checkers.wishes import check_wishes
@@ -49,6 +55,12 @@ STRIKE_S_MAX = 3.0
 """Within so long of the beginning of a planned change somebody dies, who is back within as long."""
 
 
+TAKE_S_MAX = 0.3
+"""How long an event waits in a session for its client at most."""
+
+SETTLE_S, STAY_S, LOAD_WEIGHT = 0.5, 15.0, 0.5
+"""Of the placement by interest: when a client is looked at, how long it stays at least, and what load counts."""
+
 REPORT_S = 1.0
 """How often a broker tells the manager what it wants and publishes."""
 
@@ -73,7 +85,7 @@ class CirclePlan(msgspec.Struct, frozen=True):
     comers: int
     """Brokers that come in each round."""
     leavers: int
-    """Brokers that leave in each round; their clients have gone before."""
+    """Brokers that leave in each round; some of their clients have gone before, and others are sent on."""
     deaths: int
     """Brokers that die for good in each round."""
     changes: int
@@ -82,10 +94,14 @@ class CirclePlan(msgspec.Struct, frozen=True):
     """How often a broker, or the manager itself, dies in the middle of one."""
     free_s: float
     """How often whoever manages the ring looks for better places by itself; 0: never."""
+    moves: int = 0
+    """Sessions that are sent to another broker in each round."""
+    update_s: float = 0.0
+    """How often brokers tell each other what is wanted, and clients are placed by that; 0: never."""
 
 
 def draw_circle(seed: int) -> CirclePlan:
-    rng = random.Random(f"{seed}/circle")
+    rng, walker = random.Random(f"{seed}/circle"), random.Random(f"{seed}/walker")
     return CirclePlan(
         seed=seed,
         brokers=rng.randint(1, 7),
@@ -103,6 +119,8 @@ def draw_circle(seed: int) -> CirclePlan:
         changes=rng.choice((0, 1, 2)),
         strike=rng.choice((0.0, 0.7)),
         free_s=rng.choice((0.0, 0.0, 3.0)),
+        moves=walker.choice((0, 0, 3, 12)),
+        update_s=walker.choice((0.0, 0.0, 0.5)),
     )
 
 
@@ -137,9 +155,15 @@ class _Circle:
         self.rng = random.Random(f"{plan.seed}/run")
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content, exact=True)
         ring = RingOptions(free_s=plan.free_s, report_s=REPORT_S, delay_weight=DELAY_WEIGHT)
-        options = BrokerOptions(routing="rendezvous", observe=True, ring=ring)
+        placing = PlacementOptions(update_s=plan.update_s, settle_s=SETTLE_S, stay_s=STAY_S, load_weight=LOAD_WEIGHT)
+        homes = HomeOptions(unique=bool(plan.moves or plan.update_s))
+        options = BrokerOptions(routing="rendezvous", observe=True, ring=ring, placement=placing, homes=homes)
         self.cluster = Cluster([], options, plan.network, str(plan.seed))
         self.cluster.steps_max = STEPS_MAX
+        self.cluster.clients.moved = self._moved
+        self.cluster.clients.ousted = self._ousted
+        self.cluster.clients.take_s_max = TAKE_S_MAX
+        self.walker = random.Random(f"{plan.seed}/walks")
         self.wants: dict[tuple[str, str], dict[Pattern, None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.faults: dict[str, int] = {}
@@ -194,6 +218,8 @@ class _Circle:
             self._spread(self.plan.leavers, span, self._leave)
             self._spread(self.plan.deaths, span, self._lose)
             self._spread(self.plan.changes, span, self._change)
+            for _ in range(self.plan.moves):
+                self.cluster.kernel.after(self.walker.uniform(0, span), self._send_away)
             self._spread(2 * span, span, self._bring_clients)
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
         self.quiet = True
@@ -238,6 +264,8 @@ class _Circle:
         self.leaving[name] = None
         self.faults["leave"] = self.faults.get("leave", 0) + 1
         for home, client in [key for key in self.wants if key[0] == name]:
+            if self.plan.moves and self.walker.random() < 0.7:
+                continue  # its session goes on with the next broker
             del self.wants[home, client]
             self.cluster.detach(home, client)
         self.cluster.drain(name)
@@ -286,20 +314,61 @@ class _Circle:
             if node.broker is None or node.paused or self.lives.get(broker) == node.incarnation:
                 continue
             self.lives[broker] = node.incarnation
-            if broker in self.leaving:
-                self.cluster.drain(broker)
-            for (home, client), patterns in self.wants.items():
+            for (home, client), patterns in list(self.wants.items()):
                 if home == broker:
                     self.cluster.attach(broker, client, patterns)
+            if broker in self.leaving:
+                self.cluster.drain(broker)
 
     def _someone(self) -> tuple[str, str] | None:
         nodes = self.cluster.nodes
-        here = [key for key in self.wants if self._serves(nodes[key[0]].name)]
+        clients = self.cluster.clients
+        here = [key for key in self.wants if self._serves(nodes[key[0]].name) and clients.is_served(*key)]
         return self.rng.choice(here) if here else None
 
     def _serves(self, name: str) -> bool:
         node = self.cluster.nodes[name]
         return node.broker is not None and not node.paused and self.lives.get(name) == node.incarnation
+
+    def _send_away(self) -> None:
+        """Some client's session is to go to some other broker."""
+        served = [key for key in self.wants if self._serves(key[0]) and self.cluster.clients.is_served(*key)]
+        if not served:
+            return
+        home, client = self.walker.choice(served)
+        others = [ring.ring.me for name, ring in self._rings().items() if name != home]
+        if others:
+            self.faults["move of a session"] = self.faults.get("move of a session", 0) + 1
+            self.cluster.give(home, Relocate(client, self.walker.choice(others)))
+
+    def _moved(self, client: str, old: str, new: str) -> None:
+        """A client was sent elsewhere. If its session is not there (any more), it says anew what it wants."""
+        if (wants := self.wants.pop((old, client), None)) is None:
+            return
+        if self.cluster.nodes[new].lost or self.cluster.nodes[new].gone:
+            return
+        self.wants[new, client] = wants
+        if self._serves(new) and not self.cluster.clients.has_session(new, client):
+            self.cluster.attach(new, client, wants)
+
+    def _ousted(self, client: str, here: str) -> None:
+        """Of two sessions of this client the other has won: it goes on with that one, if it is there."""
+        broker = self.cluster.nodes[here].broker
+        home = broker.homes.elsewhere(client) if broker is not None else None
+        if (here, client) not in self.wants:
+            return
+        there = home.broker if home is not None else here
+        wants = self.wants[there, client] = self.wants.pop((here, client))
+        new = self.cluster.nodes[there].broker
+        if new is not None and self.cluster.clients.has_session(there, client):
+            self.cluster.clients.come_back(there, client)
+            held = new.routing.table.of(client_hop(client))
+            self.cluster.subscribe(there, client, *(each for each in wants if each not in held))
+            self.cluster.unsubscribe(there, client, *(each for each in held if each not in wants))
+        elif new is not None:
+            self.cluster.attach(there, client, wants)
+        else:
+            self.cluster.clients.wait_at(there, client)
 
     def _publish(self) -> None:
         if (someone := self._someone()) is not None:
@@ -327,6 +396,8 @@ def judge_circle(records: list[Record], tally: Tally) -> list[Violation]:
         *check_order_by_topic(records),
         *check_trees(records),
         *check_bounds(records),
+        *check_sessions(records),
+        *check_placing(records, STAY_S),
     ]
 
 

@@ -1,9 +1,11 @@
 """One random schedule of peers: from a seed to a verdict.
 
-The seed draws topics with their parents, peers and what they want, the network, and what goes wrong: peers come,
-leave, crash and begin another life, the network falls into parts; events are published all the while, of which nobody
-is owed any, but nobody may get one that it does not want. Then all is healed, and after some leases it is calm: what
-is published now has to reach everybody as often as the formula says. Then the checkers read the trace.
+The seed draws topics with their parents, peers and what they want, the network, and what goes wrong: datagrams get
+lost, peers come and leave and change what they want, the network falls into parts, in every schedule; in some, peers
+crash, and begin another life; in some there are brokers beside them, and gateways. Events are published all the while,
+of which nobody is owed any, but nobody may get one that it does not want. Then all but the loss is healed, and after
+some leases it is calm, for twenty leases: what is published now has to reach everybody as often as the formula says.
+Then the checkers read the trace.
 
 Owns: what such a schedule consists of. Must not know: what is right; that is for the checkers.
 """
@@ -17,27 +19,36 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reknit.community.hierarchy import Hierarchy, filter_of
+from reknit.community.io import Meet
 from reknit.community.options import CourierOptions, GridOptions, PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.sim.assembly import Assembly, Runaway
+from reknit.sim.beside import Beside, BesidePlan, draw_beside
 from reknit.sim.checkers.parasites import check_parasites
 from reknit.sim.checkers.reception import Terms, check_reception
-from reknit.sim.checkers.views import check_view_sizes, check_views, even_size, scamp_size
+from reknit.sim.checkers.touch import check_touch
+from reknit.sim.checkers.views import MOMENTS_MIN, check_view_sizes, check_views, even_size, scamp_size
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
 
 __all__ = ["GatheringOutcome", "GatheringPlan", "draw_gathering", "run_gathering", "run_gathering_seed"]
 
-LEASE_S = 16.0
-HEARTBEAT_S = 1.5
-REUNION_S = 4.0
-SETTLE_S = 2.5 * LEASE_S
+LEASE_S = 6.0
+HEARTBEAT_S = 1.2
+REUNION_S = 3.0
+ABSENT_S = 2.0
+SETTLE_S = 3.0 * LEASE_S
 """How long it takes until tables are what they should be again: two leases, and the search for communities above."""
 
-CALM_S = 6.0
+CALM_LEASES = MOMENTS_MIN
+"""In the end; between two troubles it is calm for one lease only."""
+CALM_S = 2.0
+"""Of each lease; what is published then is judged."""
+EVENTS_PER_LEASE = 2
+EVENTS_BETWEEN = 20
 MEMBERSHIPS = ("scamp", "scamp", "semi-structured", "structured")
-GRID = GridOptions(lease_s=LEASE_S, refresh_s=3.0, meet_s=0.3, meet_s_max=3.0, answer_s=0.5)
-STEPS_MAX = 400_000
+GRID = GridOptions(lease_s=LEASE_S, refresh_s=2.4, meet_s=0.3, meet_s_max=3.0, answer_s=0.5)
+STEPS_MAX = 600_000
 
 TREES: tuple[tuple[str, ...], ...] = (
     ("a",),
@@ -62,11 +73,10 @@ class GatheringPlan(msgspec.Struct, frozen=True):
     rounds: int
     round_s: float
     churn: int
-    """Peers that come, leave or change what they want, in each round."""
+    """Peers that come, leave or change what they want, in each round, in which the network falls into two as well."""
     crashes: int
-    parts: bool
-    """Whether the network falls into two, for a while, in each round."""
-    calm_events: int
+    beside: BesidePlan | None
+    """Brokers, if there are any."""
 
 
 @dataclass(slots=True)
@@ -77,6 +87,9 @@ class GatheringOutcome:
     published: int = 0
     delivered: int = 0
     owed: int = 0
+    """In calm, by the formula."""
+    received: int = 0
+    """Of what was published then."""
     faults: dict[str, int] = field(default_factory=dict)
 
 
@@ -87,7 +100,7 @@ def draw_gathering(seed: int) -> GatheringPlan:
     scamp = ScampOptions(
         copies=rng.choice((1, 1, 2)), lease_s=LEASE_S, heartbeat_s=HEARTBEAT_S, walk_hops=2, reunion_s=REUNION_S
     )
-    supers = SuperOptions(check_s=2.0, answer_s=0.6, search_s=0.5, search_s_max=4.0, failed_s=20.0)
+    supers = SuperOptions(check_s=1.5, answer_s=0.6, search_s=0.5, search_s_max=3.0, failed_s=8.0)
     return GatheringPlan(
         seed=seed,
         peers=rng.randint(4, 18),
@@ -96,7 +109,7 @@ def draw_gathering(seed: int) -> GatheringPlan:
         several=rng.choice((0.0, 0.0, 0.3)),
         network=NetworkOptions(
             latency_s_max=rng.choice((0.005, 0.03)),
-            loss=rng.choice((0.0, 0.02, 0.1)),
+            loss=rng.choice((0.01, 0.05, 0.1)),
             duplication=rng.choice((0.0, 0.02)),
         ),
         topic=TopicOptions(
@@ -109,10 +122,9 @@ def draw_gathering(seed: int) -> GatheringPlan:
         ),
         rounds=rng.randint(1, 2),
         round_s=rng.uniform(4.0, 10.0),
-        churn=rng.randint(0, 6),
+        churn=rng.randint(1, 6),
         crashes=rng.choice((0, 0, 1, 3)),
-        parts=rng.random() < 0.3,
-        calm_events=40,
+        beside=draw_beside(seed, topics),
     )
 
 
@@ -121,20 +133,37 @@ class _Run:
         self.plan = plan
         self.rng = random.Random(f"{plan.seed}/run")
         options = PeerOptions(
-            topic=plan.topic, parents=plan.parents, courier=CourierOptions(retry_s=0.15), grid=GRID, observe=True
+            topic=plan.topic,
+            parents=plan.parents,
+            courier=CourierOptions(retry_s=0.15),
+            grid=GRID,
+            absent_s=ABSENT_S,
+            observe=True,
         )
-        self.assembly = Assembly(options, plan.network, str(plan.seed), STEPS_MAX)
+        self.beside = Beside(plan.beside, options, plan.network, str(plan.seed)) if plan.beside else None
+        self.assembly = (
+            self.beside.junction.assembly if self.beside else Assembly(options, plan.network, str(plan.seed))
+        )
+        self.assembly.steps_max = STEPS_MAX
         self.wants: dict[str, list[str]] = {}
+        self.newcomers: dict[str, tuple[str, ...]] = {}  # of this round, with their contacts
         self.faults: dict[str, int] = {}
         self.born = 0
 
     def run(self) -> None:
         for _ in range(self.plan.peers):
             self._come()
-            self.assembly.run(self.rng.uniform(0.0, 0.3))
-        for _ in range(self.plan.rounds):
+            self._go_on(self.rng.uniform(0.0, 0.3))
+        for left in reversed(range(self.plan.rounds)):
             self._trouble()
-            self._calm()
+            self._go_on(SETTLE_S)
+            if left:
+                self._calm(1, EVENTS_BETWEEN)
+            else:
+                self._calm(CALM_LEASES, EVENTS_PER_LEASE)
+
+    def _go_on(self, span_s: float) -> None:
+        (self.beside.junction if self.beside else self.assembly).run(span_s)
 
     def _come(self) -> None:
         """Somebody new, who knows one peer, whatever that one wants."""
@@ -143,7 +172,9 @@ class _Run:
 
     def _begin(self, peer: str) -> None:
         known = self.assembly.alive()
-        self.assembly.start(peer, (self.rng.choice(known),) if known else ())
+        contacts = (self.rng.choice(known),) if known else ()
+        self.newcomers[peer] = contacts
+        self.assembly.start(peer, contacts)
         count = 2 if len(self.plan.topics) > 1 and self.rng.random() < self.plan.several else 1
         self.wants[peer] = self.rng.sample(self.plan.topics, count)
         for topic in self.wants[peer]:
@@ -153,13 +184,23 @@ class _Run:
 
     def _trouble(self) -> None:
         span = self.plan.round_s
+        self.newcomers.clear()
         self._spread(self.plan.churn, span, self._churn)
         self._spread(self.plan.crashes, span, self._crash)
         self._spread(10, span, self._publish)
-        if self.plan.parts:
-            self.assembly.kernel.after(self.rng.uniform(0, span), self._part)
-        self.assembly.run(span)
+        self._spread(5, span, self._publish_beside)
+        self.assembly.kernel.after(self.rng.uniform(0, span), self._part)
+        self._go_on(span)
         self.assembly.network.heal()
+        self._help_newcomers()
+
+    def _help_newcomers(self) -> None:
+        """Who came to one that has died since knows nobody else, perhaps: its user names another."""
+        alive = self.assembly.alive()
+        for peer, contacts in self.newcomers.items():
+            others = [other for other in alive if other != peer]
+            if peer in alive and others and not any(each in alive for each in contacts):
+                self.assembly.give(peer, Meet((self.rng.choice(others),)))
 
     def _spread(self, count: int, span: float, deed: Callable[[], None]) -> None:
         for _ in range(count):
@@ -178,7 +219,7 @@ class _Run:
             self._noted("leaver")
             self.assembly.leave(peer, self.wants[peer].pop())
         else:
-            self._noted("change of mind")
+            self._noted("added topic")
             topic = self.rng.choice(self.plan.topics)
             if topic not in self.wants[peer]:
                 self.wants[peer].append(topic)
@@ -187,7 +228,7 @@ class _Run:
     def _crash(self) -> None:
         """It is back some time later, at the same address, and wants something else; or never."""
         peer = self._someone()
-        if peer is None or len(self.assembly.alive()) < 3:
+        if peer is None or len(self._ours()) < 3:
             return
         self._noted("crashed peer")
         self.assembly.crash(peer)
@@ -196,7 +237,7 @@ class _Run:
 
     def _rise(self, peer: str) -> None:
         if peer not in self.assembly.alive():
-            self._noted("another life")
+            self._noted("risen peer")
             self._begin(peer)
 
     def _part(self) -> None:
@@ -205,30 +246,39 @@ class _Run:
         self.assembly.network.split(self.rng.sample(peers, len(peers) // 2))
 
     def _someone(self) -> str | None:
-        peers = self.assembly.alive()
+        """Who lives, and is no gateway."""
+        peers = self._ours()
         return self.rng.choice(peers) if peers else None
+
+    def _ours(self) -> list[str]:
+        return [peer for peer in self.assembly.alive() if peer in self.wants]
 
     # --- events
 
     def _publish(self) -> None:
         """On a topic that somebody is a member for, or below it."""
-        members = [peer for peer in self.assembly.alive() if self.wants[peer]]
+        members = [peer for peer in self._ours() if self.wants[peer]]
         if members:
             peer = self.rng.choice(members)
             self.assembly.publish(peer, self._topic_of(self.rng.choice(self.wants[peer])))
 
+    def _publish_beside(self) -> None:
+        if self.beside is not None:
+            self.beside.publish(self.rng)
+
     def _topic_of(self, community: str) -> str:
         return "a" if community == "#" else community
 
-    def _calm(self) -> None:
-        self.assembly.run(SETTLE_S)
+    def _calm(self, leases: int, events: int) -> None:
         kernel = self.assembly.kernel
-        self.assembly.records.append(Record(kernel.now, "", Kind.CALM))
-        began = kernel.now
-        for _ in range(self.plan.calm_events):
-            self._publish_as_member()
-            self.assembly.run(0.7 * CALM_S / self.plan.calm_events)
-        self.assembly.run(began + CALM_S - kernel.now)
+        for _ in range(leases):
+            began = kernel.now
+            self.assembly.records.append(Record(began, "", Kind.CALM))
+            for _ in range(events):
+                self._publish_as_member()
+                self._publish_beside()
+                self._go_on(0.7 * CALM_S / events)
+            self._go_on(began + LEASE_S - kernel.now)
 
     def _publish_as_member(self) -> None:
         """Without becoming a member of anything, since that would end the calm."""
@@ -249,17 +299,19 @@ def run_gathering(plan: GatheringPlan) -> GatheringOutcome:
         run.run()
     except Runaway as error:
         problems.append(Violation("liveness", run.assembly.kernel.now, str(error)))
-    records = run.assembly.records
-    return _judged(plan, records, problems, run.faults)
+    return _judged(run, problems)
 
 
-def _judged(
-    plan: GatheringPlan, records: list[Record], problems: list[Violation], faults: dict[str, int]
-) -> GatheringOutcome:
+def _judged(run: _Run, problems: list[Violation]) -> GatheringOutcome:
+    plan, records = run.plan, run.assembly.records
     hierarchy = Hierarchy(plan.parents)
 
     def ladder(topic: str) -> tuple[str, ...]:
         return tuple(filter_of(each) for each in hierarchy.ladder(topic))
+
+    def ladders(community: str) -> list[tuple[str, ...]]:
+        topic = community.removesuffix("/#")
+        return [tuple(filter_of(each) for each in hierarchy.ladder(parent)) for parent in hierarchy.parents(topic)]
 
     topic = plan.topic
     terms = Terms(topic.c, topic.g, topic.a, topic.z, 1.0 - plan.network.loss)
@@ -270,11 +322,15 @@ def _judged(
         *check_parasites(records, ladder, late_s_max=LEASE_S + 1.0),
         *check_views(records, topic.scamp.view_max, topic.z),
         *check_view_sizes(records, even if topic.membership == "structured" else scamp_size(topic.scamp.copies)),
+        *check_touch(records, ladders),
         *verdict.violations,
+        *(run.beside.judged(ladder) if run.beside else ()),
     ]
     published = sum(record.kind is Kind.PUBLISHED for record in records)
     delivered = sum(record.kind is Kind.DELIVERED for record in records)
-    return GatheringOutcome(plan, found, records, published, delivered, round(verdict.owed), faults)
+    seen = run.beside.records() if run.beside else records
+    owed = round(verdict.owed)
+    return GatheringOutcome(plan, found, seen, published, delivered, owed, verdict.received, run.faults)
 
 
 def run_gathering_seed(seed: int) -> GatheringOutcome:

@@ -27,7 +27,7 @@ STEP_S = 0.01
 
 
 class Junction:
-    """``gateways``: by broker, of which topics it is a member."""
+    """``gateways``: by broker, of which topics it is a member. ``between``: the network of peers, if it is another."""
 
     def __init__(
         self,
@@ -38,10 +38,12 @@ class Junction:
         network: NetworkOptions,
         seed: str,
         assembly: type[Assembly] = Assembly,
+        between: NetworkOptions | None = None,
     ) -> None:
         self.cluster = Cluster(edges, brokers, network, seed)
         self.cluster.kind = MemberBroker
-        self.assembly = assembly(peers, network, seed)
+        self.assembly = assembly(peers, between or network, seed)
+        self._parents = peers.parents
         self.assembly.delivered = self._from_peers
         self.gateways: dict[str, Gateway] = {}
         self._topics = gateways
@@ -61,7 +63,7 @@ class Junction:
         """The gateway of a broker that lives begins."""
         broker = self.cluster.nodes[name].broker
         assert isinstance(broker, MemberBroker)
-        options = GatewayOptions(self._topics[name])
+        options = GatewayOptions(self._topics[name], parents=self._parents)
         gateway = self.gateways[name] = Gateway(name, options, self.assembly.kernel.now)
         self._aside[name] = []
         broker.enter(gateway.client, self._aside[name])

@@ -13,12 +13,23 @@ import msgspec
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
-__all__ = ["DRAINED", "NOBODY_LEFT", "NO_CONNECTION", "SWAP_WITHOUT", "Kind", "Record"]
+__all__ = [
+    "DRAINED",
+    "NOBODY_LEFT",
+    "NO_CONNECTION",
+    "PLACED_BETTER",
+    "SWAP_WITHOUT",
+    "Kind",
+    "Record",
+]
 
 DRAINED = "drain: end at the leaver"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 SWAP_WITHOUT = "swap: without"
 """How the detail of a ``change`` begins: a swap goes on without one of its three, and what that one had may be lost."""
+
+PLACED_BETTER = "placement: sent where others want the same"
+"""A broker sends a client elsewhere because of what it wants."""
 
 NOBODY_LEFT = "no member of the group is left"
 """The detail of a ``dropped``: the event was for a group that has no member any more."""

@@ -9,17 +9,20 @@ import math
 from collections.abc import Iterable
 
 from reknit.model.event import INTEGER_MAX
-from reknit.wire.messages import Asker, Gossip, Keeps, Misses, MissesOf, Range, Rest, Silent
+from reknit.wire.messages import Age, Asker, Gossip, Keeps, Lack, Line, Misses, MissesOf, Range, Silent
 
 __all__ = [
+    "CLIENT_CHARS_MAX",
     "NAME_CHARS_MAX",
     "ROUTE_BROKERS_MAX",
     "RUNS_MAX",
     "BadFrame",
+    "check_ages",
     "check_asker",
     "check_digest",
     "check_gossip",
     "check_heritage",
+    "check_line",
     "check_names",
 ]
 
@@ -28,6 +31,9 @@ NAME_CHARS_MAX = 256
 
 ROUTE_BROKERS_MAX = 256
 """Brokers that an event says it has come by."""
+
+CLIENT_CHARS_MAX = 65_535
+"""A client's name: as long as MQTT lets it be."""
 
 RUNS_MAX = 4096
 """Runs of numbers in one digest."""
@@ -82,20 +88,32 @@ def check_digest(signature: int, age_s: float, lost: list[tuple[str, list[Range]
             before = last
 
 
-def check_heritage(rest: Rest) -> None:
+def check_heritage(runs: dict[str, list[Range]], ages: list[Age], lacks: list[Lack]) -> None:
     """What a session has had and lacks: not too much of either, and each as in any digest."""
-    runs = sum(map(len, rest.runs.values())) + len(rest.runs)
-    lacks = sum(len(missing) for _, _, _, missing in rest.lacks) + len(rest.lacks)
-    if max(runs, lacks, len(rest.ages)) > RUNS_MAX:
-        raise BadFrame(f"{runs} runs that were had, {lacks} that are lacking, for {len(rest.ages)} patterns: too many")
-    for source, had in rest.runs.items():
+    many = sum(map(len, runs.values())) + len(runs)
+    lacking = sum(len(missing) for _, _, _, missing in lacks) + len(lacks)
+    if max(many, lacking, len(ages)) > RUNS_MAX:
+        raise BadFrame(f"{many} runs that were had, {lacking} that are lacking, for {len(ages)} patterns: too many")
+    for source, had in runs.items():
         check_digest(0, 0.0, [(source, had)])
-    for signature, *ages_s in rest.ages:
+    for signature, *ages_s in ages:
         for age_s in ages_s:
             check_digest(signature, age_s, [])
-    for source, signature, top, missing in rest.lacks:
+    for source, signature, top, missing in lacks:
         check_digest(signature, 0.0, [(source, missing)])
         check_numbers([(signature, top)])
+
+
+def check_line(line: Line) -> None:
+    check_names(line.kind, line.source)
+    if len(line.name) > CLIENT_CHARS_MAX or not 0 < line.time_ms <= INTEGER_MAX:
+        raise BadFrame(f"a line under a name of {len(line.name)} characters, of time {line.time_ms}")
+
+
+def check_ages(ages_s: list[float], events: int) -> None:
+    """One for each event."""
+    if len(ages_s) != events or not all(0 <= age < math.inf for age in ages_s):
+        raise BadFrame(f"{len(ages_s)} ages of {events} events")
 
 
 def check_numbers(numbers: Iterable[tuple[int, int]]) -> None:

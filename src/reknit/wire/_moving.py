@@ -51,12 +51,17 @@ class Offer(msgspec.Struct, array_like=True, tag=32, frozen=True, gc=False):
 
 
 class Opened(msgspec.Struct, array_like=True, tag=33, frozen=True, gc=False):
-    """It is open: what comes by the sender from here on is its to deliver. Or why it is not; ``retry``: not now."""
+    """It is open: what comes by the sender from here on is its to deliver. Or why it is not; ``retry``: not now.
+
+    On a ring, ``door``: where the sender's own clients connect; ``relay``: where other brokers bring them.
+    """
 
     client: str
     move: int
     refused: str
     retry: bool
+    door: str = ""
+    relay: str = ""
 
 
 class Rest(msgspec.Struct, array_like=True, tag=34, frozen=True, gc=False):
@@ -88,10 +93,14 @@ class Taken(msgspec.Struct, array_like=True, tag=35, frozen=True, gc=False):
 
 
 class Told(msgspec.Struct, array_like=True, tag=36, frozen=True, gc=False):
-    """The client was sent to the receiver."""
+    """The client was sent to the receiver.
+
+    ``lacks``: as in the rest, but at the end, with what came back to the sender meanwhile and was in nobody's hands.
+    """
 
     client: str
     move: int
+    lacks: list[Lack] = []
 
 
 class Withdraw(msgspec.Struct, array_like=True, tag=37, frozen=True, gc=False):

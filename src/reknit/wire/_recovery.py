@@ -13,7 +13,20 @@ import msgspec
 
 from reknit.model.event import Event
 
-__all__ = ["Asker", "Direct", "Gossip", "Keeps", "Manner", "Misses", "MissesOf", "Range", "Repair", "Silent", "Wants"]
+__all__ = [
+    "Asker",
+    "Bequest",
+    "Direct",
+    "Gossip",
+    "Keeps",
+    "Manner",
+    "Misses",
+    "MissesOf",
+    "Range",
+    "Repair",
+    "Silent",
+    "Wants",
+]
 
 Range: TypeAlias = tuple[int, int]
 """The first of a run of numbers, and the last."""
@@ -87,7 +100,14 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     address: str
 
 
-Gossip: TypeAlias = Silent | Keeps | Misses | MissesOf
+class Bequest(msgspec.Struct, array_like=True, tag=66, frozen=True, gc=False):
+    """From a broker that leaves to the one that takes its clients: events of its cache, and the age of each."""
+
+    ages_s: list[float]
+    events: list[Event]
+
+
+Gossip: TypeAlias = Silent | Keeps | Misses | MissesOf | Bequest
 
 # --- past the tree, in datagrams; besides these, a ``MissesOf`` whose next broker is no neighbour
 

@@ -6,22 +6,23 @@ either decode to a frame, or raise ``BadFrame``; nothing else.
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from reknit.model.event import INTEGER_MAX, Event, Sharing, check_attributes
 from reknit.model.pattern import Pattern
 from reknit.model.topic import check_topic
 from reknit.wire._checks import (
+    CLIENT_CHARS_MAX,
     NAME_CHARS_MAX,
     ROUTE_BROKERS_MAX,
     RUNS_MAX,
     BadFrame,
+    check_ages,
     check_asker,
     check_digest,
     check_gossip,
     check_heritage,
+    check_line,
     check_names,
 )
 from reknit.wire.messages import (
@@ -30,6 +31,7 @@ from reknit.wire.messages import (
     Around,
     Ask,
     AskHeld,
+    Bequest,
     Change,
     Close,
     Commit,
@@ -50,7 +52,6 @@ from reknit.wire.messages import (
     Keeps,
     Known,
     Leave,
-    Line,
     Lines,
     Lock,
     LockAck,
@@ -90,7 +91,8 @@ from reknit.wire.messages import (
     Welcome,
     Withdraw,
 )
-from reknit.wire.planes import Dismiss, Places, Seats, Stage, Staged, check_planes
+from reknit.wire.placement import Interest, Lasts, Passed, check_placement
+from reknit.wire.planes import Dismiss, Places, Report, Seats, Stage, Staged, check_planes
 from reknit.wire.ring import check_on_its_way, check_ringed
 
 __all__ = [
@@ -124,7 +126,8 @@ VERSION = 2
 misunderstand: a new word, a field that is not the last or has no default, or one that it must not pass over.
 
 1: the first. 2: events say their marks as bytes, with one number (``marks``); ``Mark`` says which life answers; a
-greeting says of which kind the link is; sessions that move say what came to them past the tree."""
+greeting says of which kind the link is; sessions that move say what came to them past the tree, and a broker that
+leaves hands over its cache."""
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """No frame is longer; the receiver checks it before it waits for the rest."""
@@ -151,10 +154,6 @@ STAMP_LENGTHS = (0, 9)
 TEXT_CHARS_MAX = 3 * 1024 * 1024
 """A reason for people to read; the longest names all brokers of a path."""
 
-
-CLIENT_CHARS_MAX = 65_535
-"""A client's name: as long as MQTT lets it be."""
-
 STATE_PART_BYTES_MAX = 1024 * 1024
 """One part of a session's state."""
 
@@ -163,7 +162,6 @@ HAD_EVENTS_MAX = 4096
 
 DATAGRAM_BYTES_MAX = 60_000
 """What goes past the tree; UDP has room for little more."""
-
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
@@ -235,9 +233,11 @@ def decode_event(data: bytes) -> Event:
 def _check(message: Message) -> None:
     """What types alone do not say. A neighbour is trusted no further than a client is."""
     match message:
-        case Events(events=events):
+        case Events(events=events) | Bequest(events=events):
             for event in events:
                 check_event(event)
+            if isinstance(message, Bequest):
+                check_ages(message.ages_s, len(events))
         case Sub(patterns=patterns) | Unsub(patterns=patterns):
             _check_patterns(patterns)
         case Known(origin=origin, added=added, removed=removed):
@@ -261,7 +261,7 @@ def _check(message: Message) -> None:
             check_names(wave[0])
         case Lines(lines=lines):
             for line in lines:
-                _check_line(line)
+                check_line(line)
         case Digests(digests=digests):
             if len(digests) > DIGESTS_MAX or any(not 0 <= each < 1 << 64 for each in digests):
                 raise BadFrame(f"{len(digests)} digests of a book")
@@ -276,12 +276,14 @@ def _check(message: Message) -> None:
                 check_event(event)
         case Ringed():
             check_ringed(message)
-        case Stage() | Staged() | Dismiss() | Places() | Seats():
+        case Stage() | Staged() | Dismiss() | Places() | Seats() | Report():
             check_planes(message)
-        case Up(events=events) | Down(events=events):
+        case Interest() | Lasts():
+            check_placement(message)
+        case Up(events=events) | Down(events=events) | Passed(events=events):
             for event in events:
                 check_event(event)
-            check_on_its_way(message)
+            check_placement(message) if isinstance(message, Passed) else check_on_its_way(message)
         case _:
             _check_step(message)
 
@@ -348,12 +350,6 @@ def _check_change(change: Change) -> None:
         raise BadFrame(f"a new link at place {change.near} of a path over {len(change.path)} brokers")
 
 
-def _check_line(line: Line) -> None:
-    check_names(line.kind, line.source)
-    if len(line.name) > CLIENT_CHARS_MAX or not 0 < line.time_ms <= INTEGER_MAX:
-        raise BadFrame(f"a line under a name of {len(line.name)} characters, of time {line.time_ms}")
-
-
 def _check_moving(message: Moving) -> None:
     if isinstance(message, Welcome):
         _check_text(message.refused)
@@ -371,19 +367,21 @@ def _check_moving(message: Moving) -> None:
             raise BadFrame("a group's name that is too long")
     elif isinstance(message, Opened):
         _check_text(message.refused)
+        check_names(message.door, message.relay)
     elif isinstance(message, Rest):
         check_names(*message.seen, *(source for source, _ in message.had))
         if len(message.state) > STATE_PART_BYTES_MAX or len(message.had) > HAD_EVENTS_MAX:
             raise BadFrame(f"a part of {len(message.state)} bytes and {len(message.had)} events: too much for one")
-        check_heritage(message)
+        check_heritage(message.runs, message.ages, message.lacks)
+    elif isinstance(message, Told):
+        check_heritage({}, [], message.lacks)
 
 
 def _check_repair(repair: Repair) -> None:
     for signature, ranges in (*repair.gone, *repair.old):
         check_digest(signature, 0.0, [("", ranges)])
     check_names(repair.sender)
-    if len(repair.ages_s) != len(repair.events) or not all(0 <= age < math.inf for age in repair.ages_s):
-        raise BadFrame(f"{len(repair.ages_s)} ages of {len(repair.events)} events")
+    check_ages(repair.ages_s, len(repair.events))
     for event in repair.events:
         check_event(event)
 

@@ -19,7 +19,7 @@ import msgspec
 from reknit.model.event import INTEGER_MAX, MARKS_BYTES_MAX, NUMBERS_MAX, Event
 from reknit.wire._checks import ROUTE_BROKERS_MAX, BadFrame, check_names
 
-__all__ = ["Marks", "Number", "extend_marks", "numbers_of_event", "read_marks", "write_marks"]
+__all__ = ["Marks", "Number", "extend_marks", "lags_of", "numbers_of_event", "read_marks", "write_marks"]
 
 Number: TypeAlias = tuple[int, int]
 """The signature of a pattern, and how many events of one source there have been for it."""
@@ -76,9 +76,13 @@ def numbers_of_event(event: Event) -> list[Number]:
     """One for each pattern; none where marks say nothing that makes sense."""
     if not event.number:
         return []
-    try:
-        lags = read_marks(event.marks).lags
-    except BadFrame:
-        return []
-    numbers = [(signature, event.number + lag) for signature, lag in lags]
+    numbers = [(signature, event.number + lag) for signature, lag in lags_of(event.marks)]
     return [each for each in numbers if 0 < each[1] <= INTEGER_MAX]
+
+
+def lags_of(marks: bytes) -> tuple[tuple[int, int], ...]:
+    """As they say; none where that makes no sense."""
+    try:
+        return read_marks(marks).lags
+    except BadFrame:
+        return ()

@@ -30,9 +30,23 @@ from reknit.wire._changes import (
 )
 from reknit.wire._ending import Farewell, Refuse
 from reknit.wire._moving import Age, Draining, Lack, Moving, Offer, Opened, Rest, Taken, Told, Welcome, Withdraw
-from reknit.wire._recovery import Asker, Direct, Gossip, Keeps, Manner, Misses, MissesOf, Range, Repair, Silent, Wants
+from reknit.wire._recovery import (
+    Asker,
+    Bequest,
+    Direct,
+    Gossip,
+    Keeps,
+    Manner,
+    Misses,
+    MissesOf,
+    Range,
+    Repair,
+    Silent,
+    Wants,
+)
 from reknit.wire._repair import Apart, Around, RepairMessage
 from reknit.wire._returning import Inquire, Mark, Returning
+from reknit.wire.placement import PlacementMessage
 from reknit.wire.planes import PlanesMessage
 from reknit.wire.ring import Down, Ringed, Up
 
@@ -47,6 +61,7 @@ __all__ = [
     "Ask",
     "AskHeld",
     "Asker",
+    "Bequest",
     "Change",
     "ChangeMessage",
     "Close",
@@ -87,6 +102,7 @@ __all__ = [
     "Offer",
     "Open",
     "Opened",
+    "PlacementMessage",
     "PlanesMessage",
     "Prepare",
     "Prepared",
@@ -334,6 +350,7 @@ Message: TypeAlias = (
     | Up
     | Down
     | PlanesMessage
+    | PlacementMessage
 )
 
 LASTING = (

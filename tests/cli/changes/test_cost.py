@@ -106,8 +106,8 @@ def test_an_undone_drain_is_a_broker_more_and_swaps_towards_it(routing: RoutingN
     cluster = settled([("b1", "b2"), ("b2", "b3")])
     view, tables = view_of(cluster), {name: table | {"routing": routing} for name, table in tables_of(cluster).items()}
     done = [Deed("swap", ("b3", "b4", "b2")), Deed("drain", ("b4", "b2"))]
-    plan = plan_undo(view, "change undo x", done)
-    assert [str(move) for move in plan.moves] == ["add b4 b2", "swap b3 b2 b4"]
+    plan = plan_undo(view, "change undo x", done, {})
+    assert [str(move) for move in plan.moves] == ["broker add b4 --link b2", "swap b3 b2 b4"]
     cost = estimate(view, plan, tables)
     assert cost.brokers == ["b2", "b3", "b4"]
     assert cost.messages >= 4 + 12

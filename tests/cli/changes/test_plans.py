@@ -41,8 +41,15 @@ def plan(edges: list[Edge], words: list[str]) -> object:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("swap b1 b2 b9", "there is no broker 'b9' in this network; known: b1, b2, b3, b4, b5"),
-        ("swap b1 b2 b33", "there is no broker 'b33' in this network; known: b1, b2, b3, b4, b5; did you mean b3?"),
+        (
+            "swap b1 b2 b9",
+            "there is no broker 'b9' in this network; known: b1, b2, b3, b4, b5; try: reknit swap b1 b2 b3 --dry-run",
+        ),
+        (
+            "swap x1 b4 b3",
+            "there is no broker 'x1' in this network; known: b1, b2, b3, b4, b5; try: reknit swap b5 b4 b3 --dry-run",
+        ),
+        ("swap b1 b5 b33", "there is no broker 'b33' in this network; known: b1, b2, b3, b4, b5; did you mean b3?"),
         ("swap b1 b2 b1", "a swap needs three different brokers; try: reknit swap b1 b2 b3"),
         (
             "swap b1 b2 b4",
@@ -56,7 +63,16 @@ def plan(edges: list[Edge], words: list[str]) -> object:
         ("link replace b1 b3 --with b1 b2", "b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b3"),
         ("link replace b1 b3 --with b1 b4", "b1 is linked with b2; try: reknit link replace b1 b2 --with b1 b4"),
         ("link replace b1 b2 --with b1 b1", "b1 cannot be linked with itself"),
-        ("link replace b1 b2 --with b1 nn", "there is no broker 'nn'"),
+        (
+            "link replace b1 b2 --with b1 nn",
+            "there is no broker 'nn' in this network; known: b1, b2, b3, b4, b5; try: rek",
+        ),
+        ("link replace b1 b9 --with b1 b4", "b4, b5; try: reknit link replace b1 b2 --with b1 b4 --dry-run"),
+        (
+            "swap b1 b2 b33",
+            "there is no broker 'b33' in this network; known: b1, b2, b3, b4, b5; try: reknit swap b1 b2 b3",
+        ),
+        ("link replace b1 b9 --with b1 nn", "there is no broker 'b9' in this network; known: b1, b2, b3, b4, b5"),
         ("link replace b1 b2 --with b4 b5", "b4 and b5 are linked already"),
     ],
 )
@@ -68,13 +84,13 @@ def test_what_is_refused_says_why_and_what_would_do(words: str, line: str) -> No
 def test_the_nearest_command_is_a_good_one(seed: int, count: int) -> None:
     rng = random.Random(seed)
     edges = shape_edges("random", names(count), rng)
-    a, b, c, d = (rng.choice(names(count)) for _ in range(4))
+    a, b, c, d = (rng.choice([*names(count), "nobody"]) for _ in range(4))
     for words in (["swap", a, b, c], ["link", "replace", a, b, "--with", c, d]):
         try:
             plan(edges, words)
         except BadInput as error:
             if found := re.search(r"reknit (.+)$", str(error)):
-                plan(edges, found[1].split())
+                plan(edges, found[1].removesuffix(" --dry-run").split())
 
 
 def test_another_tree_is_to_be_joined_first() -> None:
@@ -104,14 +120,14 @@ def test_a_link_is_replaced_at_once_by_one_move_along_the_path(strategy: str) ->
 def test_a_replacement_is_undone_along_the_path_that_there_is_then() -> None:
     done = [Deed("replace", ("b2", "b1", "b5", "b4", "b3"), "path", 1)]
     there: list[Edge] = [("b1", "b2"), ("b1", "b5"), ("b3", "b4"), ("b4", "b5")]
-    (move,) = plan_undo(view_of(there), "change undo x", done).moves
+    (move,) = plan_undo(view_of(there), "change undo x", done, {}).moves
     assert str(move) == "link replace b1 b5 --with b2 b3 --strategy path"
     assert move.brokers == ("b1", "b2", "b3", "b4", "b5")
     other: list[Edge] = [("b1", "b2"), ("b1", "b5"), ("b3", "b5"), ("b4", "b5")]
-    (move,) = plan_undo(view_of(other), "change undo x", done).moves
+    (move,) = plan_undo(view_of(other), "change undo x", done, {}).moves
     assert move.brokers == ("b1", "b2", "b3", "b5")
     with pytest.raises(BadInput, match="change undo x: there is no link b1 - b5"):
-        plan_undo(view_of(LINE), "change undo x", done)
+        plan_undo(view_of(LINE), "change undo x", done, {})
 
 
 def test_a_strategy_that_is_none_is_named() -> None:
@@ -122,20 +138,20 @@ def test_a_strategy_that_is_none_is_named() -> None:
 def test_an_undo_goes_back_the_same_way_and_is_refused_where_that_is_gone() -> None:
     done = [Deed("swap", ("b1", "b2", "b3")), Deed("swap", ("b1", "b3", "b4"))]
     tree: list[Edge] = [("b1", "b4"), *LINE[1:]]
-    undo = plan_undo(view_of(tree), "change undo x", done)
+    undo = plan_undo(view_of(tree), "change undo x", done, {})
     assert [str(move) for move in undo.moves] == ["swap b1 b4 b3", "swap b1 b3 b2"]
     with pytest.raises(BadInput, match="change undo x: b1 and b3 are linked already"):
-        plan_undo(view_of([("b1", "b3"), *LINE[1:]]), "change undo x", done)
+        plan_undo(view_of([("b1", "b3"), *LINE[1:]]), "change undo x", done, {})
 
 
 def test_a_broker_in_the_middle_is_drained_when_the_links_of_the_others_are_swapped_over() -> None:
     star: list[Edge] = [("b1", "b2"), ("b1", "b3"), ("b1", "b4")]
     found = plan_drain(view_of(star), "b1", "b3")
-    assert [str(move) for move in found.moves] == ["swap b2 b1 b3", "swap b4 b1 b3", "drain b1 b3"]
+    assert [str(move) for move in found.moves] == ["swap b2 b1 b3", "swap b4 b1 b3", "broker drain b1 --to b3"]
     assert found.of.startswith("drain.")
     assert found.said(done=False) == "b1 would leave, and its clients would be with b3"
     leaf = plan_drain(view_of(star), "b2")
-    assert ([str(move) for move in leaf.moves], leaf.of) == (["drain b2 b1"], "")
+    assert ([str(move) for move in leaf.moves], leaf.of) == (["broker drain b2 --to b1"], "")
 
 
 def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
@@ -147,21 +163,32 @@ def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
         plan_drain(View({"b1": {"neighbours": {}}, "b2": {"neighbours": {}}}, {}), "b2")
     with pytest.raises(BadInput, match="there is a broker 'b3' already; choose another name"):
         plan_add(view_of(LINE), "b3", "b1")
-    with pytest.raises(BadInput, match="there is no broker 'b9'"):
-        plan_add(view_of(LINE), "b8", "b9")
+    with pytest.raises(BadInput, match=r"there is no broker 'b13'.*; try: reknit broker add b8 --link b3$"):
+        plan_add(view_of(LINE), "b8", "b13")
+    with pytest.raises(BadInput, match=r"there is no broker 'b13'.*; try: reknit broker drain b3 --dry-run$"):
+        plan_drain(view_of(LINE), "b13")
 
 
 def test_a_drain_is_undone_by_a_broker_more_and_the_other_way_round() -> None:
     done = [Deed("swap", ("b3", "b9", "b2")), Deed("drain", ("b9", "b2"))]
-    undo = plan_undo(view_of(LINE), "change undo x", done)
-    assert [str(move) for move in undo.moves] == ["add b9 b2", "swap b3 b2 b9"]
+    undo = plan_undo(view_of(LINE), "change undo x", done, {})
+    assert [str(move) for move in undo.moves] == ["broker add b9 --link b2", "swap b3 b2 b9"]
     assert undo.said(done=True) == "b9 is linked with b2"
     with pytest.raises(BadInput, match="change undo x: there is a broker 'b9' again"):
-        plan_undo(view_of([*LINE, ("b5", "b9")]), "change undo x", done)
-    (move,) = plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b5", "b4"))]).moves
-    assert str(move) == "drain b5 b4"
+        plan_undo(view_of([*LINE, ("b5", "b9")]), "change undo x", done, {})
+    (move,) = plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b5", "b4"))], {}).moves
+    assert str(move) == "broker drain b5 --to b4"
     with pytest.raises(BadInput, match="b4 has other links by now; try: reknit broker drain b4"):
-        plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b4", "b3"))])
+        plan_undo(view_of(LINE), "change undo x", [Deed("add", ("b4", "b3"))], {})
+
+
+def test_a_change_is_not_undone_before_a_broker_of_it_that_has_left_since_is_back() -> None:
+    done, left = [Deed("swap", ("b1", "b9", "b2"))], {"b9": "drain.32bcf735-2"}
+    with pytest.raises(BadInput, match=r"^change undo x: b9 has left since; try: reknit change undo drain.32bcf735-2$"):
+        plan_undo(view_of(LINE), "change undo x", done, left)
+    back: list[Edge] = [("b2", "b9"), *LINE]
+    (move,) = plan_undo(view_of(back), "change undo x", done, left).moves
+    assert move == Deed("swap", ("b1", "b2", "b9"))
 
 
 def test_a_broker_that_does_not_answer_is_a_failure_and_a_door_that_is_not_known_is_asked_for() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reknit.cli._changes.told import deeds_of, find, forgotten, tell
+from reknit.cli._changes.told import deeds_of, find, forgotten, left, tell
 from reknit.cli._problem import BadInput
 from reknit.core.overlay.history import Deed
 
@@ -86,3 +86,11 @@ def test_steps_of_a_larger_change_that_nobody_remembers_are_missed() -> None:
     assert forgotten(find(changes, "a.1"), "a.1") == ""
     whole = tell([said("a", entry("a.1", "mover", of="swap.9-1"))])
     assert forgotten(find(whole, "swap.9"), "swap.9") == ""
+
+
+def test_whoever_has_left_does_not_say_what_it_has_sent_and_by_which_change_it_has_left_is_known() -> None:
+    drain = entry("b.2", "heir", kind="drain", brokers=["b", "c"], of="drain.7-2", messages=0, begun=3.0)
+    added = entry("d.1", "new", kind="add", brokers=["d", "c"], begun=4.0)
+    changes = tell([said("a", entry("a.1", "mover")), said("c", entry("a.1", "goal"), drain), said("d", added)])
+    assert [(told.id, told.unknown) for told in changes] == [("a.1", ["b"]), ("b.2", ["b"]), ("d.1", [])]
+    assert left(changes) == {"b": "drain.7-2"}

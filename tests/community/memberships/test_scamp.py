@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import log
 
-from reknit.community.memberships.scamp import RENEW_AT, Scamp
+import msgspec
+import pytest
+
+from reknit.community.memberships.scamp import BALANCE, RENEW_AT, Scamp
 from reknit.community.options import PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.community.turn import Turn
 from reknit.sim.assembly import Assembly
@@ -55,6 +59,47 @@ def test_a_subscription_wanders_before_somebody_acts_on_it() -> None:
     member.receive("x", Subscribe("soccer", "x", 3, 20.0, renewal=False))
     ((_, word),) = spoken(turn)
     assert word == Subscribe("soccer", "x", 2, 20.0, renewal=False)
+
+
+def test_a_walk_is_as_long_as_it_takes_to_get_anywhere() -> None:
+    """Twice the logarithm of the community: with three known in all, three hops; of a thousand, fourteen."""
+    for population, hops in ((None, 3), (1000, 14)):
+        turn = a_turn()
+        member = a_member(turn, "a", "b")
+        member.options = msgspec.structs.replace(member.options, population=population)
+        member.receive("x", Subscribe("soccer", "x", 32, 20.0, renewal=False))
+        ((_, word),) = spoken(turn)
+        assert word == Subscribe("soccer", "x", hops - 1, 20.0, renewal=False)
+
+
+def test_newcomers_by_one_contact_are_spread_by_many() -> None:
+    """All come to the same member, which would be in the middle of everything if it acted on that itself."""
+    terms = ScampOptions(lease_s=1_000.0, heartbeat_s=100.0, reunion_s=0.0)
+    topic = TopicOptions(scamp=terms, population=40, supers=SuperOptions(search_s=0.0))
+    assembly = Assembly(PeerOptions(topic=topic), NetworkOptions(), "even")
+    members = [f"p{number}" for number in range(40)]
+    for member in members:
+        assembly.start(member)
+        assembly.join(member, "soccer", () if member == "p0" else ("p0",))
+        assembly.run(0.5)
+    sent: Counter[str] = Counter()
+    original = Scamp._spread
+
+    def spread(self: Scamp, word: Subscribe) -> None:
+        sent[self.turn.me] += 1
+        original(self, word)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scamp, "_spread", spread)
+        for number in range(40, 100):
+            assembly.start(f"p{number}")
+            assembly.join(f"p{number}", "soccer", ("p0",))
+            assembly.run(0.5)
+    assert sum(sent.values()) == 60
+    at_contact = sent.pop("p0")
+    assert at_contact <= 20, "it is in every newcomer's view, so walks come by it, but most end elsewhere"
+    assert max(sent.values()) <= 8
+    assert len(sent) >= 25
 
 
 def test_a_copy_is_kept_with_probability_one_by_one_more_than_the_view() -> None:
@@ -146,17 +191,20 @@ def test_it_subscribes_again_before_its_lease_ends_and_places_run_out() -> None:
     assert list(member.view) == ["a"]
 
 
-def test_a_renewal_makes_as_many_copies_as_a_view_should_have_members() -> None:
+@pytest.mark.parametrize("view", [6, 2, 9])
+def test_a_renewal_makes_as_many_copies_as_a_view_should_have_members(view: int) -> None:
+    """And more, or fewer, by half of what the view at hand is short of that, or beyond it."""
     turn = a_turn()
     member = Scamp("soccer", TopicOptions(scamp=TERMS, population=20), turn, a_courier(turn))
-    for number in range(12):
+    for number in range(view):
         member.add(f"m{number}", 100.0)
     made = 0
     for number in range(100):
         member.receive("x", Subscribe("soccer", f"x{number}", 0, 20.0, renewal=True))
         made += len(spoken(turn))
     overlap = 1.0 - sum(RENEW_AT) / 2  # for so much of a lease the old places are there, too
-    assert abs(made / 100 - (1.0 - overlap) * 2 * log(20)) < 0.2
+    theory = 2 * log(20)
+    assert abs(made / 100 - (1.0 - overlap) * theory - BALANCE * (theory - view)) < 0.2
 
 
 def test_who_hears_no_heartbeat_takes_itself_for_forgotten() -> None:

@@ -82,3 +82,23 @@ def test_a_link_that_is_gone_releases_what_waited_for_it() -> None:
     receiver.ack(settled=receiver.got - 2)
     assert list(desk.broker.table()["neighbours"]) == ["n"]
     assert _settled(desk, sender) == sender.seq
+
+
+def test_all_that_is_settled_behind_an_older_frame_is_told_and_not_only_the_first() -> None:
+    """Frames that wait for each other in a circle of brokers would wait for ever."""
+    desk = Desk("n", "m", links={"overdue_frames_max": 2})
+    sender, receiver = desk.linked("n", 1), desk.linked("m", 2, pattern("#"))
+    sender.ack()
+    desk.run(0.1)
+    sender.forget()
+    sender.say(Events([event("a", 1, "n.1")]))
+    first, held = sender.seq, receiver.got - 1
+    for _ in range(7):
+        sender.say(Sub([pattern("a")]))
+    told: set[int] = set()
+    for _ in range(24):
+        desk.run(0.25)
+        receiver.ack(settled=held)
+        sender.ack()
+        told |= {seq for ack in sender.acks() for seq in ack.beyond}
+    assert told == set(range(first + 1, first + 8))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from reknit.core.links.former import FORMER_MAX, HOLDERS_MAX, LEFT_MAX, Former
+from types import SimpleNamespace
+from typing import Any
+
+from reknit.core.links.former import DOUBT_S, FORMER_MAX, HOLDERS_MAX, LEFT_MAX, Former
 from reknit.wire.codec import VERSION
 from reknit.wire.messages import Hello
 
@@ -79,3 +82,23 @@ def test_bounds() -> None:
     for number in range(FORMER_MAX):
         former.give_up(f"n{number}", 0.0)
     assert former.refusal(_hello("b")) is None
+
+
+def test_of_a_part_that_is_gone_all_have_heard_when_all_that_was_sent_is_settled() -> None:
+    former = Former("a")
+    busy: Any = SimpleNamespace(idle=False)
+    idle: Any = SimpleNamespace(idle=True)
+    former.part_from("b")
+    assert not former.told([busy, idle], 1.0)
+    assert former.apart == {"b": None}
+    assert former.told([idle, idle], 1.0)
+    assert former.apart == {}
+    assert not former.told([idle], 1.0)
+
+
+def test_a_next_life_has_said_it_when_it_has_doubted_for_a_while() -> None:
+    former = Former("a")
+    former.recall({}, {}, {"b": None})
+    former.apart_from = 1.0
+    assert not former.told([], 1.0 + DOUBT_S / 2)
+    assert former.told([], 1.0 + DOUBT_S)

@@ -7,6 +7,8 @@ from math import inf
 import pytest
 
 from reknit.core.links.options import LinkOptions
+from reknit.core.overlay.notes import Notes, Part, SwapNote, write_notes
+from reknit.core.overlay.notes import Stage as Far
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
@@ -16,7 +18,8 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import SWAP_WITHOUT, Kind
-from reknit.wire.messages import Ask
+from reknit.wire.messages import Ask, Close, Seated, Snapshot
+from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
 
@@ -457,3 +460,36 @@ def test_a_leave_that_was_held_back_ends_no_link_that_was_made_after_it() -> Non
     play.at(2 * play.options.overlay.absent_s_max)
     assert broker.overlay.neighbours() == ["a"]
     assert _neighbours(play) == [("a", "c")]
+
+
+@pytest.mark.parametrize("word", [Close(("a", 1 << 47), True, True), Seated(("a", 1 << 47))])  # without notes: seated
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_middle_that_comes_back_after_all_knows_nothing_of_what_is_behind_the_mover(
+    ended: bool, word: Close | Seated
+) -> None:
+    """It tells by the old tree, and the goal that has gone on without it by the new one, if it is in the swap or not.
+
+    With tables of complete knowledge: else the mover's side would be looked for behind the middle, and once that has
+    learnt better, nowhere.
+    """
+    id_ = ("a", 1 << 47)
+    note = SwapNote(id_, "b", "c", "a:1", Part.GOAL, Far.FLOOD, opened=True)
+    overlay = {"absent_s_max": 0.5}
+    desk = Desk(
+        "a", "b", name="c", notes=write_notes(Notes(note)), routing="global-table", overlay=overlay, gate_s_max=0.2
+    )
+    mover = desk.far_end("a", 1)
+    mover.greet()
+    mover.say(Snapshot([("a", [pattern("a")]), ("x", [pattern("x")])], last=True))
+    desk.run(1.0)
+    if ended:
+        mover.say(Close(id_, False, True))
+    assert (desk.broker.overlay.swaps.current is None) == ended
+    middle = desk.far_end("b", 2)
+    middle.greet()
+    middle.say(Snapshot([("b", [pattern("b")]), ("a", [pattern("a")]), ("x", [pattern("x")])], last=True))
+    assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "b")]
+    middle.say(word, Snapshot([("b", [pattern("b")])], last=True))
+    assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "b")]
+    middle.say(Snapshot([("b", []), ("x", [pattern("x")])], last=True))  # it goes by the new tree now
+    assert desk.routes() == [("a", "a"), ("b", "x")]

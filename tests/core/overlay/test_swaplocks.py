@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reknit.core.overlay.options import OverlayOptions
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tables import check_tables
 from reknit.wire.messages import Seated
@@ -36,6 +37,60 @@ def test_swaps_that_collide_are_done_one_after_the_other() -> None:
     assert cluster.settle(60.0)
     assert [cluster.replies[each] for each in requests] == ["", ""]
     assert edges(cluster) == [("a", "c"), ("a", "x"), ("b", "c"), ("c", "y"), ("c", "z")]
+
+
+NOT_EMPTY = "the former link of {} and {} is not empty yet, which takes 120 s at most; try again then"
+
+
+def _with_a_link_that_is_not_empty() -> Triple:
+    """a has moved from b to c; what y is to get went over the link of a and b, and y is away."""
+    cluster = Triple()
+    cluster.network.cut("b", "y")
+    cluster.say("x", "all/late")
+    cluster.kernel.run(until=cluster.kernel.now + 0.2)
+    request = cluster.swap("a", "b", "c")
+    cluster.kernel.run(until=cluster.kernel.now + 1.0)
+    assert cluster.replies[request] == ""
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("swap", "ends"),
+    [
+        (("a", "c", "z"), "ab"),  # the mover of the first is that of the second
+        (("x", "a", "c"), "ab"),  # or its middle
+        (("z", "c", "a"), "ab"),  # or its goal
+        (("b", "c", "z"), "ba"),  # and so the middle of the first
+        (("c", "b", "y"), "ba"),
+        (("z", "c", "b"), "ba"),
+    ],
+)
+def test_until_a_replaced_link_is_empty_its_ends_take_part_in_no_other_swap(swap: tuple[str, ...], ends: str) -> None:
+    cluster = _with_a_link_that_is_not_empty()
+    request = cluster.swap(*swap)
+    cluster.kernel.run(until=cluster.kernel.now + 5.0)
+    broker = cluster.nodes[swap[0]].broker
+    assert broker is not None
+    assert [wish.last for wish in broker.overlay.swaps.wishes] == [NOT_EMPTY.format(*ends)]
+    cluster.network.heal()
+    assert cluster.settle(10.0)
+    assert cluster.replies[request] == ""
+    mover, middle, goal = swap
+    links = edges(cluster)
+    assert (min(mover, goal), max(mover, goal)) in links
+    assert (min(mover, middle), max(mover, middle)) not in links
+
+
+def test_a_swap_is_refused_if_the_link_before_does_not_get_empty_and_done_when_that_is_given_up() -> None:
+    cluster = _with_a_link_that_is_not_empty()
+    since = cluster.kernel.now
+    request = cluster.swap("z", "c", "a")
+    cluster.kernel.run(until=since + 25.0)
+    assert cluster.replies[request] == f"given up after 20 s: {NOT_EMPTY.format('a', 'b')}"
+    cluster.kernel.run(until=since + OverlayOptions().close_s_max - OverlayOptions().join_s_max / 2)
+    request = cluster.swap("z", "c", "a")
+    cluster.kernel.run(until=since + OverlayOptions().close_s_max + 5.0)
+    assert cluster.replies[request] == ""
 
 
 def test_a_swap_and_its_undoing_restore_the_tree() -> None:

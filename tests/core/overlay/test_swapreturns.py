@@ -15,7 +15,7 @@ from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Mark, Message, Seated, Snapshot, Unlock
+from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Message, Seated, Snapshot, Unlock
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -127,6 +127,21 @@ def test_a_new_life_asks_and_routes_again_at_once() -> None:
     cluster.say("x", "all/x")
     assert cluster.settle(10.0)
     assert cluster.heard("at-z") == ["all/x"]
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_goal_passes_copies_on_to_the_third_also_while_another_swap_has_it_locked(locked: bool) -> None:
+    """Which the mover may be about to refuse, since the link that it has left is not empty yet."""
+    desk = Desk("n", "b", "z", name="g")
+    mover, middle, other = (desk.linked(name, conn, pattern("#")) for conn, name in enumerate("nbz", 1))
+    desk.broker.overlay.swaps.ended[("n", 1 << 47)] = Ended(("n", 1 << 47), "b")
+    mover.say(Events([event("late", 1, "s.1")]))
+    middle.forget()
+    if locked:
+        other.say(Lock(("z", 1 << 48), "g", "n", "z:1"))
+    assert bool(desk.broker.overlay.swaps.locked) == locked
+    mover.say(Events([event("late", 1, "s.1")]))
+    assert middle.topics() == ["late"]
 
 
 def test_a_goal_forgets_an_ended_swap_when_nobody_can_need_it_any_more() -> None:

@@ -33,16 +33,17 @@ def numbered(
 
 
 class RoundTable(Desk):
-    """``n`` and ``m`` are neighbours; what each wants is given."""
+    """``n`` and ``m`` are neighbours; what each wants is given. ``leaf``: there is no ``m``."""
 
     def __init__(self, algorithm: str, n: tuple[Pattern, ...] = (A,), m: tuple[Pattern, ...] = (A,), **more: Any):
         options = {"gossip_s": 1.0, "again_s": 0.9, "again_growth": 1.0, "forward": 1.0}
         options |= {"last_resort_s": 0.0, "direct_after": 0, **more}
         patient = {"silence_s_max": 1e6, "progress_s_max": 1e6}  # the far ends acknowledge nothing
-        durable = options.pop("durable", False)
-        super().__init__("n", "m", links=patient, recovery={"algorithm": algorithm, **options}, durable=durable)
+        durable, leaf = options.pop("durable", False), options.pop("leaf", False)
+        names = ("n",) if leaf else ("n", "m")
+        super().__init__(*names, links=patient, recovery={"algorithm": algorithm, **options}, durable=durable)
         self.n = self.linked("n", 1, *n)
-        self.m = self.linked("m", 2, *m)
+        self.m = self.n if leaf else self.linked("m", 2, *m)
         assert self.broker.recovery is not None
         self.recovery = self.broker.recovery
 

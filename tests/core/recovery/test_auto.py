@@ -190,7 +190,7 @@ def test_the_publishers_broker_says_what_it_will_not_give() -> None:
 
 
 def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
-    table = _table(cache_bytes_max=200)
+    table = _table(cache_bytes_max=400)
     table.publish(event("a"))
     table.run(1.0)
     table.publish(Event("a", bytes(300)))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.core.recovery.cache import EventCache
+from reknit.core.recovery.cache import BATCH_RUNS_MAX, Batch, Cached, EventCache, Part
 from reknit.core.recovery.policies import PolicyName, make_policy
+from reknit.core.recovery.runs import Run
 from reknit.model.event import Event
 from reknit.wire.codec import encode
 from reknit.wire.marks import numbers_of_event
@@ -18,6 +19,11 @@ from reknit.wire.messages import Data, Events
 from tests.core.recovery.round_table import numbered
 
 NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
+
+
+def _find(cache: EventCache, source: str, signature: int, number: int, published_after: float) -> Cached | None:
+    (found,) = cache.find(source, signature, [number], published_after)
+    return found
 
 
 def _cache(name: PolicyName = "en-route", events_max: int = 10, bytes_max: int = 1 << 20) -> EventCache:
@@ -34,19 +40,19 @@ def test_an_event_is_found_by_each_of_its_numbers() -> None:
     event = _event(9, (1, 5), (2, 4))
     cache.put([event], own=True, born=0.0)
     for signature, number in ((1, 5), (2, 4)):
-        cached = cache.find("s", signature, number, 0.0)
+        cached = _find(cache, "s", signature, number, 0.0)
         assert cached is not None
         assert cached.event == event
-    assert cache.find("s", 1, 4, 0.0) is None
-    assert cache.find("t", 1, 5, 0.0) is None
+    assert _find(cache, "s", 1, 4, 0.0) is None
+    assert _find(cache, "t", 1, 5, 0.0) is None
     assert sorted(cache.signatures()) == [1, 2]
 
 
 def test_nobody_gets_what_is_older_than_it_asks_for() -> None:
     cache = _cache()
     cache.put([_event(1, (1, 1))], own=True, born=5.0)
-    assert cache.find("s", 1, 1, 5.0) is not None
-    assert cache.find("s", 1, 1, 5.1) is None
+    assert _find(cache, "s", 1, 1, 5.0) is not None
+    assert _find(cache, "s", 1, 1, 5.1) is None
     assert list(cache.fresh(1, 5.0)) == [("s", [1])]
     assert list(cache.fresh(1, 5.1)) == []
 
@@ -63,12 +69,12 @@ def test_a_frame_is_kept_as_it_came_and_read_when_somebody_asks() -> None:
     cache.put_frame(frame, 4, own=True, born=5.0)
     assert (len(cache), cache.size) == (3, len(frame))
     assert not cache._numbers
-    assert cache.find("s", 1, 1, 0.0) is None  # the oldest had to go
+    assert _find(cache, "s", 1, 1, 0.0) is None  # the oldest had to go
     assert [event.seq for event in cache] == [2, 3, 4]
     cache.put([_event(5, (1, 5))], own=True, born=6.0)
     assert [event.seq for event in cache] == [3, 4, 5]
-    assert cache.find("s", 1, 4, 5.5) is None
-    assert cache.find("s", 1, 5, 5.5) is not None
+    assert _find(cache, "s", 1, 4, 5.5) is None
+    assert _find(cache, "s", 1, 5, 5.5) is not None
 
 
 def test_what_nobody_asks_for_is_not_even_listed() -> None:
@@ -88,10 +94,10 @@ def test_only_what_is_young_enough_is_read() -> None:
     cache = _cache("probabilistic", events_max=10)
     for seq in range(1, 6):
         cache.put([_event(seq, (1, seq))], own=True, born=float(seq))
-    assert cache.find("s", 1, 4, 4.0) is not None
+    assert _find(cache, "s", 1, 4, 4.0) is not None
     assert [batch.newest for batch in cache._unlisted] == [1.0, 2.0, 3.0]
-    assert cache.find("s", 1, 2, 4.0) is None
-    assert cache.find("s", 1, 2, 0.0) is not None
+    assert _find(cache, "s", 1, 2, 4.0) is None
+    assert _find(cache, "s", 1, 2, 0.0) is not None
     assert cache._unlisted == []
 
 
@@ -162,3 +168,29 @@ def test_what_is_listed_is_what_is_kept(
     }
     kept = {(event.source, *number) for event in cache for number in numbers_of_event(event)}
     assert listed == kept
+
+
+def test_what_cannot_hold_a_number_that_is_asked_for_is_not_read() -> None:
+    """A new subscriber asks for the last few before its first: all else stays as it came."""
+    cache = _cache(events_max=1000)
+    for first in range(1, 801, 100):
+        events = [numbered("a", number, (1, number), (2, number + 7)) for number in range(first, first + 100)]
+        cache.put_own(events, 5.0, Run("s.1", events[0].marks, first, first + 99))
+    assert [each and each.event.seq for each in cache.find("s.1", 1, [250, 251], 0.0)] == [250, 251]
+    assert [len(batch.listed or ()) for batch in cache.policy] == [0, 0, 100, 0, 0, 0, 0, 0]
+    assert [each and each.event.seq for each in cache.find("s.1", 2, [507], 0.0)] == [500]
+    assert [len(batch.listed or ()) for batch in cache.policy] == [0, 0, 100, 0, 100, 0, 0, 0]
+    assert cache.find("t.1", 1, [250], 0.0) == cache.find("s.1", 3, [250], 0.0) == [None]
+    assert len(list(cache)) == 800
+
+
+def test_runs_that_go_on_are_one_and_a_batch_of_too_many_may_hold_anything() -> None:
+    batch, marks = Batch(True), numbered("a", 1, (1, 1)).marks
+    for first in (1, 11, 31):
+        batch.add(Part(b"", False, 10, 0.0), 0, Run("s.1", marks, first, first + 9))
+    assert batch.runs == [Run("s.1", marks, 1, 20), Run("s.1", marks, 31, 40)]
+    assert [batch.may_hold("s.1", 1, number, number) for number in (20, 21, 30, 31)] == [True, False, False, True]
+    for first in range(1, 10 * BATCH_RUNS_MAX, 10):
+        batch.add(Part(b"", False, 1, 0.0), 0, Run("t.1", marks, first, first))
+    assert batch.runs is None
+    assert batch.may_hold("s.1", 1, 25, 25)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from reknit.core.io import Deliver, Recall
+from reknit.core.io import Deliver, Drain, Exported, Recall
 from reknit.core.recovery.heritage import UNDER_WAY_S
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
-from reknit.wire.messages import Draining, Events, Misses, Offer, Repair, Rest, Silent, Told
+from reknit.wire.messages import Draining, Events, Misses, Offer, Opened, Repair, Rest, Silent, Taken, Told, Welcome
 from tests.core.desk import Desk
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
@@ -42,6 +42,27 @@ def test_it_is_told_with_the_first_part_of_the_rest() -> None:
     rest = Rest("ann", 1, b"", False, *table.broker.sessions.copies.tells("ann"))
     assert (rest.seen["s.1"], rest.runs["s.1"], rest.ages) == (3, [(1, 1), (3, 3)], [(PA, 1.0, 1.0)])
     assert rest.lacks == [("s.1", PA, 3, [(2, 2)])]
+
+
+def test_what_comes_back_when_the_session_has_left_already_is_told_at_the_end() -> None:
+    """2 is missing, and known to be, when the rest has gone; it comes back before the new broker has the session."""
+    table = RoundTable("subscriber-pull", leaf=True, leave_s_max=0.0)
+    table.client("ann", A)
+    table.run(1.0)
+    table.events(table.n, *_numbered(1))
+    table.give(Drain(1))
+    table.n.say(Welcome("", "door"))
+    table.n.say(Opened("ann", 1, "", False))
+    table.give(Exported("ann", b"state"))
+    table.n.say(Silent("s.1", [(PA, 2)], 0))
+    table.run(1.5)
+    (asked,) = [each for each in table.gossip(table.n) if isinstance(each, Misses)]
+    table.direct(Repair("x", asked.asker.round, [1.0], _numbered(2)))
+    assert _got(table) == [1]
+    table.n.forget()
+    table.n.say(Taken("ann", 1))
+    (told,) = [each for each in table.n.heard() if isinstance(each, Told)]
+    assert told.lacks == [("s.1", PA, 2, [(2, 2)])]
 
 
 # --- the new one
@@ -154,6 +175,46 @@ def test_if_the_old_one_has_got_further_the_new_one_misses_what_is_in_between() 
     assert table.recovery.lost.between("s.1", PA, 1, 9) == [2, 3]
 
 
+def test_at_the_end_it_gives_and_asks_for_what_came_back_to_the_old_one_too_late() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1, 2))
+    table.run(1.0)
+    _comes(table, _rest(3, (1, 3)))
+    assert _got(table) == []
+    table.events(table.m, *_numbered(4))
+    last = Told("ann", 1, [("s.1", PA, 5, [(3, 3)]), ("t.1", PA, 1, [(1, 1)])])
+    table.n.say(last)
+    assert table.recovery.lost.between("t.1", PA, 1, 9) == [1]
+    table.run(1.5)
+    asked = [each for far in (table.n, table.m) for each in table.gossip(far) if isinstance(each, Misses)]
+    late = numbered("a", 1, (PA, 1))
+    late.source = "t.1"
+    for _ in range(2):
+        table.direct(Repair("x", asked[-1].asker.round, [2.0], [late]))
+    assert _got(table) == [4, 1]
+
+
+def test_nor_does_it_give_twice_what_is_told_at_the_end() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1, 2))
+    table.run(1.0)
+    _comes(table, Rest("ann", 1, b"", False, {"s.1": 1}, [], {"s.1": [(1, 1)]}, [(PA, 60.0, 60.0)], []))
+    assert _got(table) == [2]
+    table.events(table.m, *_numbered(3))
+    missing = len(table.recovery.lost)
+    for _ in range(2):
+        table.n.say(Told("ann", 1, [("s.1", PA, 3, [(1, 3)])]))
+    assert _got(table) == [2, 3]
+    assert len(table.recovery.lost) == missing  # all of it is kept here
+
+
+def test_of_a_session_that_is_not_new_here_nothing_is_told_at_the_end() -> None:
+    table = RoundTable("subscriber-pull")
+    table.client("ann", A)
+    table.n.say(Told("ann", 1, [("t.1", PA, 1, [(1, 1)])]))
+    assert len(table.recovery.lost) == 0
+
+
 def test_where_nothing_comes_back_nothing_of_it_is_told() -> None:
     desk = Desk("n")
     far = desk.linked("n", 1)
@@ -209,3 +270,13 @@ def test_after_a_while_it_is_a_session_like_any_other() -> None:
     assert not table.broker.sessions.busy
     assert table.recovery.talk.signatures.wanted_since("ann", A) == 0.0
     assert not table.broker.sessions.copies.guard
+
+
+def test_nor_does_a_life_before_make_a_session_old_for_longer() -> None:
+    """What was published then was given up by now; what comes of it all the same may have been had."""
+    table = _recalled(6.0)
+    table.run(table.recovery.options.lost_s_max)
+    table.events(table.m, numbered("a", 5, (PA, 5)))
+    since = table.recovery.talk.signatures.wanted_since("ann", A, 1)
+    assert since == 10.0
+    assert not table.broker.sessions.copies

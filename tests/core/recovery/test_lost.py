@@ -131,3 +131,15 @@ def test_what_is_missing_between_two_numbers(missing: set[int], first: int, more
     lost.add("t", 7, [first], 0.0, suspected=False)
     assert lost.between("s", 7, first, first + more) == [n for n in range(first, first + more + 1) if n in missing]
     assert lost.between("s", 8, first, first + more) == []
+
+
+def test_of_what_is_missing_the_highest_number_is_known_as_long_as_there_is_any() -> None:
+    lost = _buffer()
+    lost.add("s.1", 5, [3, 9], 0.0, suspected=False)
+    lost.add("s.1", 5, [4], 0.0, suspected=False)
+    assert lost.highest == {("s.1", 5): 9}
+    for number in (9, 3):
+        lost.remove(("s.1", 5, number))
+    assert lost.highest == {("s.1", 5): 9}  # no entry has a higher one; that it has one is not said
+    lost.remove(("s.1", 5, 4))
+    assert lost.highest == {}

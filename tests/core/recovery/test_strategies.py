@@ -6,7 +6,8 @@ from typing import get_args
 
 from reknit.core.recovery.options import RecoveryName
 from reknit.core.recovery.strategies import STRATEGIES
-from tests.core.recovery.round_table import PA, PB, RoundTable
+from reknit.wire.messages import Misses, MissesOf
+from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
 
 def test_every_name_stands_for_one() -> None:
@@ -20,11 +21,52 @@ def test_one_is_for_all_patterns() -> None:
 
 
 def test_each_has_the_patterns_that_it_is_chosen_for() -> None:
-    from tests.core.recovery.round_table import A, B
-
     table = RoundTable("push", n=(A, B), of={"b": "combined"})
     push, combined = table.recovery.strategies
     assert (push.name, combined.name) == ("push", "combined")
     assert [each.concerns(PA) for each in (push, combined)] == [True, False]
     assert [each.concerns(PB) for each in (push, combined)] == [False, True]
     assert not push.concerns(12345)
+
+
+def _asked(table: RoundTable) -> list[tuple[type, list[int]]]:
+    """What kinds of questions there were, along the tree and past it, and about which patterns."""
+    said = [each for far in (table.n, table.m) for each in table.gossip(far)] + [each for _, each in table.directs()]
+    kinds = [(type(each), [each.signature]) for each in said if isinstance(each, Misses)]
+    return kinds + [(type(each), [one for one, _, _ in each.lost]) for each in said if isinstance(each, MissesOf)]
+
+
+def _missing(algorithm: str, of: dict[str, str], **options: float) -> RoundTable:
+    """Of either pattern the second event is."""
+    table = RoundTable(algorithm, n=(A, B), m=(A, B), of=of, **options)
+    table.client("ann", A, B)
+    for topic, signature, base in (("a", PA, 0), ("b", PB, 10)):
+        for number in (1, 3):
+            way = {"route": ("s", "n"), "address": "s:1"}
+            table.events(table.n, numbered(topic, base + number, (signature, number), **way))
+    return table
+
+
+def test_what_is_missing_of_a_pattern_is_asked_for_by_its_own_algorithm() -> None:
+    table = _missing("subscriber-pull", {"b": "publisher-pull"})
+    table.run(1.1)
+    assert sorted(_asked(table), key=str) == [(Misses, [PA]), (MissesOf, [PB])]
+
+
+def test_nobody_is_asked_for_what_is_missing_of_a_pattern_without_one() -> None:
+    """Not even as the last resort; that it is missing, and is given up, is known all the same."""
+    table = _missing("subscriber-pull", {"b": "none"}, last_resort_s=2.0, lost_s_max=9.0)
+    table.run(8.0)
+    assert {(kind, *about) for kind, about in _asked(table)} == {(Misses, PA)}
+    assert len(table.recovery.lost) == 2
+    table.run(2.0)
+    assert (len(table.recovery.lost), table.figures.given_up) == (0, 2)
+
+
+def test_only_what_auto_asks_for_is_gathered_before() -> None:
+    table = _missing("subscriber-pull", {"b": "auto"}, hold_s_max=2.5)
+    table.recovery.lost.hold_s = 2.0
+    for topic, signature, seq in (("a", PA, 5), ("b", PB, 15)):
+        table.events(table.n, numbered(topic, seq, (signature, 5)))
+    due = {key[1]: loss.due for key, loss in table.recovery.lost.entries.items() if key[2] == 4}
+    assert due == {PA: 0.0, PB: 2.0}

@@ -32,6 +32,8 @@ def said(ring: Ring) -> list[str]:
         ("twice", "b1 is placed twice"),
         ("missing", "b3 is on the ring, and the plan has no place for it: the network has changed"),
         ("manager", "the plan has no place for b1"),
+        ("changed", "the network has changed: b3 is at "),
+        ("stranger", "the network has changed: b9 is not on the ring"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_before_the_first_word(fault: str, why: str) -> None:
@@ -46,6 +48,10 @@ def test_a_plan_that_cannot_be_is_refused_before_the_first_word(fault: str, why:
         places = [each for each in places if each[0][1] != "b3"]
     elif fault == "manager":
         places = [each for each in places if each[0][1] != "b1"] + [((5, "b9", "b9"), 5)]
+    elif fault == "changed":
+        places = [(spot, was + (spot[1] == "b3")) for spot, was in places]
+    elif fault == "stranger":
+        places.append(((5, "b9", "b9"), 5))
     asked = ring.reshape("b1", 7 if fault == "version" else 1, places)
     assert ring.replies[asked].startswith(why)
     ring.run(3.0)
@@ -53,13 +59,15 @@ def test_a_plan_that_cannot_be_is_refused_before_the_first_word(fault: str, why:
 
 
 def test_a_plan_for_a_network_that_has_changed_since_is_refused_by_who_knows() -> None:
-    ring = grown(3)
-    places = [(spot, was + (spot[1] == "b3")) for spot, was in ring.turned("b1", "b2")]
+    ring = grown(6, successors_max=1)
+    known = [spot[1] for spot in ring.broker("b1").ring.plane.member.chord.known()]
+    far = next(name for name in ring.nodes if name not in (*known, "b1"))
+    places = [(spot, was + (spot[1] == far)) for spot, was in ring.turned("b1", known[0])]
     asked = ring.reshape("b1", 1, places)
     ring.run(3.0)
-    assert ring.replies[asked].startswith("b3: the network has changed: b3 is at")
+    assert ring.replies[asked].startswith(f"{far}: the network has changed: {far} is at")
     assert ring.replies[asked].endswith("; nothing has changed")
-    assert (ring.versions(), [len(ring.broker(name).ring.planes) for name in ring.nodes]) == ({1}, [1, 1, 1])
+    assert (ring.versions(), [len(ring.broker(name).ring.planes) for name in ring.nodes]) == ({1}, [1] * 6)
 
 
 def test_one_change_at_a_time() -> None:
@@ -90,3 +98,12 @@ def test_so_does_one_that_does_not_finish_a_step() -> None:
     asked = ring.reshape("b1", 1, ring.turned("b1", "b2"))
     ring.run(6.0)
     assert ring.replies[asked] == "b3 did not finish step OVERLAY within 2 s; nothing has changed"
+
+
+def test_who_has_not_heard_of_all_yet_does_not_say_that_one_is_not_there() -> None:
+    """Just after it has come."""
+    ring = grown(4)
+    broker = ring.broker("b1")
+    places, chord = ring.turned("b1", "b2"), broker.ring.plane.member.chord
+    chord.behind, chord.fingers = chord.behind[:1], {}
+    assert broker.manager._difference(places) == ""

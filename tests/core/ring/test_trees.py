@@ -181,3 +181,15 @@ def test_a_branch_that_leads_round_in_circles_ends() -> None:
     here, sent = trees(Way(hops={11: 4}))
     here.received(5, Branch(TOPIC, 11, True, 6))
     assert sent == []
+
+
+def test_where_each_holds_the_other_for_the_next_hop_a_branch_does_not_go_to_and_fro() -> None:
+    one, sent = trees(Way(hops={9: 2}), me=1)
+    other, back = trees(Way(hops={9: 1}), me=2)
+    one.received(7, Branch(TOPIC, 9, True, 1))
+    assert [hop for hop, _ in sent] == [2]
+    for _ in range(2):
+        other.received(1, Branch(TOPIC, 9, True, 2))
+    assert (other.children(TOPIC), back) == ([1], [])
+    one.received(2, Branch(TOPIC, 9, True, 3))
+    assert [hop for hop, _ in sent] == [2]

@@ -137,3 +137,20 @@ def test_what_comes_back_is_known_for_a_copy_for_a_while_and_then_only_what_is_a
     assert copies.settle() == ["ann"]
     assert copies.of("ann") == {"own.1": 3, "y.1": 4}
     assert [copies.is_one(event("a", seq, source), "ann") for source, seq in known] == [False, True, True, True, False]
+
+
+def test_where_events_come_late_what_a_life_before_has_left_is_of_use_for_a_while() -> None:
+    """And then as long as this broker has not seen as much itself: it must not grow with the life of a session."""
+    turn, seen = _turn(keeping=True), dict[str, int]()
+    copies = Copies(turn, seen, "own.1")
+    copies.late, copies.runs, copies.guard.watch_s = True, dict[str, list[tuple[int, int]]]().items, 10.0
+    copies.expect("ann", {"y.1": 4, "z.1": 2})
+    seen["y.1"] = 9
+    assert not copies.is_one(event("a", 9, "y.1"), "ann")
+    assert copies.is_one(event("a", 3, "y.1"), "ann")  # it has come back
+    turn.now = 10.0
+    assert copies.settle() == ["ann"]
+    assert copies.of("ann") == {"z.1": 2}
+    assert copies.is_one(event("a", 2, "z.1"), "ann")
+    assert not copies.is_one(event("a", 3, "z.1"), "ann")
+    assert not copies

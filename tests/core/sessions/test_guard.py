@@ -89,3 +89,15 @@ def test_no_more_is_told_than_there_is_room_for() -> None:
     told = _guard().brings("ann", {}, {}, here)
     assert 0 < len(told) < 20
     assert sum(map(len, told.values())) + len(told) <= RUNS_MAX
+
+
+def test_whoever_comes_again_is_watched_from_then_on_and_the_first_ends_first() -> None:
+    guard = _guard(watch_s=10.0)
+    for now, client in ((0.0, "ann"), (1.0, "bob"), (2.0, "ann")):
+        guard.turn.now = now
+        guard.remember(client)
+    guard.turn.now = 11.5
+    assert guard.over() == ["bob"]
+    assert guard.remembers("ann")
+    guard.turn.now = 12.0
+    assert guard.over() == ["ann"]

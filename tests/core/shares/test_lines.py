@@ -6,6 +6,7 @@ from collections import Counter
 
 from reknit.core.book.book import Book
 from reknit.core.book.options import BookOptions
+from reknit.core.links.former import DOUBT_S, Former
 from reknit.core.shares.lines import GROUP, Count, Group, GroupLines
 from reknit.core.turn import Turn
 from reknit.model.event import Event
@@ -18,13 +19,14 @@ G = Group("g", Pattern("a/#", "x > 3"))
 class Shelf:
     """One broker's lines, and what it would tell its one neighbour."""
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, node: str, former: Former | None = None) -> None:
         self.told: list[Message] = []
         self.has: dict[Group, Count] = {}
         turn = Turn(node, False)
         turn.now = 1.0
         book = Book(turn, f"{node}.1", lambda: ["peer"], lambda _, message: self.told.append(message), BookOptions())
-        self.lines = GroupLines(node, book, lambda group: self.has.get(group, Count()))
+        self.former = former or Former(node)
+        self.lines = GroupLines(turn, book, lambda group: self.has.get(group, Count()), self.former)
 
     def set(self, members: int, present: int) -> None:
         self.has[G] = Count(members, present)
@@ -116,6 +118,56 @@ def test_a_new_life_puts_right_what_the_former_one_had_written() -> None:
     again.lines.news(again.lines.book.receive("peer", Lines(lines)))
     one.read(again)
     assert [each["broker"] for each in one.lines.shown()] == ["b1"]
+
+
+def _parted() -> Former:
+    former = Former("b3")
+    former.recall({}, {}, {"b1": None})
+    return former
+
+
+def _reads_all(reader: Shelf, other: Shelf) -> None:
+    other.told.clear()
+    reader.lines.news(reader.lines.book.receive("peer", Lines(list(other.lines.book._lines.values()))))
+
+
+def test_a_life_whose_former_one_may_have_known_of_a_split_alone_asks_who_is_still_there() -> None:
+    _, other = _two()  # b1 is gone, and only the life before has heard it
+    reader = Shelf("b3", _parted())
+    _reads_all(reader, other)
+    assert reader.lines.shown() == []
+    other.read(reader)
+    reader.read(other)
+    assert [each["broker"] for each in reader.lines.shown()] == ["b2"]
+    assert other.lines.shown() == reader.lines.shown()
+
+
+def test_it_does_so_once_and_not_for_long() -> None:
+    one, other = _two()
+    reader = Shelf("b3", _parted())
+    _reads_all(reader, other)
+    for each in (one, other):
+        told = list(reader.told)
+        each.read(reader)
+        reader.told = told
+    reader.told.clear()
+    reader.read(one)
+    reader.read(other)
+    assert [each["broker"] for each in reader.lines.shown()] == ["b1", "b2"]
+    reader.lines.turn.now += DOUBT_S
+    new = Shelf("b4")
+    new.set(1, 1)
+    reader.read(new)
+    assert [each["broker"] for each in reader.lines.shown()] == ["b1", "b2", "b4"]
+    assert reader.told[:-1] == []  # but for what it passes on
+
+
+def test_a_split_is_remembered_for_the_next_life_unless_that_has_the_lines() -> None:
+    for keeping in (False, True):
+        one, _ = _two()
+        one.lines.turn.keeping = keeping
+        one.lines.split("n")
+        assert bool(one.former.apart) is not keeping
 
 
 def test_a_line_that_nobody_can_read_is_counted_and_no_more() -> None:

@@ -191,6 +191,26 @@ def test_after_a_split_each_part_shares_among_itself() -> None:
     assert world.got() == {"ann": 6, "bob": 2}
 
 
+def test_a_split_of_which_only_a_broker_has_heard_that_dies_is_one_all_the_same() -> None:
+    world = _line()
+    world.member("b1", "ann")
+    world.member("b3", "bob")
+    world.rest()
+    world.network.cut("b2", "b3")
+    world.remove_link("b2", "b1")
+    world.kernel.run(until=world.kernel.now + 1.0)
+    world.network.break_connection("b2", "b3")  # with all that was on it
+    world.crash("b2")
+    world.crash("b1")
+    world.network.heal()
+    for broker in ("b1", "b2"):
+        world.start(broker)
+    world.rest()
+    world.send("b3", 4)
+    world.rest()
+    assert world.got() == {"bob": 4}
+
+
 def test_a_broker_that_was_restarted_has_no_members_and_says_so() -> None:
     world = _line()
     world.member("b1", "ann")

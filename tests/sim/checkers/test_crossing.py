@@ -47,3 +47,39 @@ def test_never_is_wrong() -> None:
 
 def test_who_does_not_want_it_any_more_is_owed_nothing() -> None:
     assert told(ANN, Record(1.5, "p", Kind.UNSUBSCRIBED, pattern=Pattern("a/#"))) == []
+
+
+def test_another_life_wants_nothing_and_has_got_nothing() -> None:
+    again = [Record(3.0, "p", Kind.STARTED), Record(3.0, "p", Kind.SUBSCRIBED, pattern=Pattern("a/#"))]
+    assert told(ANN, P, *again, P) == []
+    assert told(ANN, P, again[0], P) == ["p got b1.1/1 of a/b, which it does not want"]
+
+
+def test_a_parent_of_another_name_is_wanted_by_peers_alone() -> None:
+    def what(*records: Record) -> list[str]:
+        return [each.what for each in check_crossing([*WANTS, ANN, P, *records], above=lambda topic: ("a/#", "c/#"))]
+
+    assert what(Record(2.0, "q", Kind.DELIVERED, event=CROSSED)) == []
+    cy = Record(2.0, "b1", Kind.SUBSCRIBED, client="cy", pattern=Pattern("c/#"))
+    assert what(Record(2.0, "q", Kind.DELIVERED, event=CROSSED), cy) == []
+    unwanted = Record(2.0, "b1", Kind.DELIVERED, client="cy", event=EVENT)
+    assert what(Record(2.0, "q", Kind.DELIVERED, event=CROSSED), cy, unwanted) == [
+        "cy got b1.1/1 of a/b, which it does not want"
+    ]
+
+
+def test_where_gossip_may_lose_it_clients_are_owed_what_came_to_the_one_that_passes_it_on() -> None:
+    risen = Event("a/b", source="p.1", seq=3)
+    before = [*WANTS[:-2], Record(1.0, "at b1", Kind.SUBSCRIBED, pattern=Pattern("a/#"))]
+    before += [Record(1.0, "p", Kind.PUBLISHED, event=risen), Record(1.0, "p", Kind.DELIVERED, event=risen)]
+
+    def what(*records: Record) -> list[str]:
+        return [each.what for each in check_crossing([*before, *records], passes=lambda topic: "at b1")]
+
+    assert what() == []
+    passed = Record(2.0, "at b1", Kind.DELIVERED, event=risen)
+    assert what(passed) == ["ann never got p.1/3 of a/b"]
+    crossed = Event("a/b", source="b1.1", seq=7, properties=((ORIGIN, "p.1/3"),))
+    assert what(passed, Record(3.0, "b1", Kind.DELIVERED, client="ann", event=crossed)) == []
+    of_a_client = Record(3.0, "b1", Kind.PUBLISHED, client="bob", event=EVENT)
+    assert what(of_a_client) == ["ann never got b1.1/1 of a/b"]

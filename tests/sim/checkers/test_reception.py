@@ -92,3 +92,13 @@ def test_who_only_publishes_is_owed_nothing() -> None:
     records = [member("p", "a/b/#"), member("q", "a/b/#", "to publish only"), knows("p", "q")]
     records += [Record(1.0, "", Kind.CALM), Record(2.0, "p", Kind.PUBLISHED, event=event)]
     assert check_reception(records, lambda topic: LADDER, TERMS, 5.0).owed == pytest.approx(1.0)
+
+
+def test_what_two_gateways_publish_is_one_event() -> None:
+    """It is judged from the first on: what was got of it before the second counts."""
+    event = Event("a/b", source="b1.1", seq=1)
+    records = [*CHAIN, Record(1.0, "", Kind.CALM), Record(1.0, "p", Kind.PUBLISHED, event=event)]
+    records += [Record(1.1, name, Kind.DELIVERED, event=event) for name in "pqr"]
+    records.append(Record(1.2, "q", Kind.PUBLISHED, event=event))
+    verdict = check_reception(records, lambda topic: LADDER, TERMS, 5.0)
+    assert (verdict.judged, verdict.received) == (1, 3)

@@ -93,6 +93,17 @@ def test_an_event_that_may_be_meant_for_a_dead_broker_needs_somebody_who_knows_t
     assert len(_told(other, PUBLISHED, CALM)) == 1
 
 
+def test_what_joins_two_parts_lets_nothing_be_owed_across_it_before_all_is_calm() -> None:
+    alone = ("b3", Kind.STARTED, {})
+    cat = ("b3", Kind.JOINED, {"client": "cat", "pattern": Pattern("c"), "detail": "h"})
+    about = Event("c", source="b1.1", seq=2)
+    published = ("b1", Kind.PUBLISHED, {"client": "pam", "event": about})
+    joined = ("b3", Kind.LINK_ADDED, {"peer": "b2"})
+    assert _told(alone, cat, CALM, joined, published, CALM) == []
+    assert len(_told(alone, cat, CALM, joined, CALM, published, CALM)) == 1
+    assert len(_told(alone, joined, cat, CALM, published, CALM)) == 1
+
+
 KEPT = ("b1", Kind.KEPT, {"event": E})
 CRASHED, BACK = ("b2", Kind.CRASHED, {}), ("b2", Kind.STARTED, {})
 LINKED = (("b1", Kind.LINK_ADDED, {"peer": "b2"}), ("b2", Kind.LINK_ADDED, {"peer": "b1"}))

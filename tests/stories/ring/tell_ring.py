@@ -4,8 +4,8 @@
 whom, and what. Commands: ``ring BROKER@PLACE...`` (a place is a hexadecimal digit: there are sixteen, in a circle);
 ``root TOPIC`` (where its root is); ``come BROKER@PLACE``, ``drain``, ``crash``, ``lose`` (for good), ``start BROKER``;
 ``subscribe``, ``unsubscribe BROKER CLIENT TOPIC``; ``publish BROKER TOPIC PAYLOAD``; ``places BROKER BROKER...`` (each
-goes where the next one is; the first is the manager); ``wait SECONDS``. Each command has a second to unfold, unless it
-ends with ``&``.
+goes where the next one is; the first is the manager); ``place`` (clients by interest); ``relocate BROKER CLIENT
+BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
 
 What keeps a ring in shape is said all the time, and is not told: who is behind whom, and who owns which finger.
 """
@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from reknit.core.io import Effect, Observe, Reply, Send
+from reknit.core.io import Due, Effect, Observe, Relocate, Reply, Send
 from reknit.core.options import BrokerOptions
+from reknit.core.placement.options import PlacementOptions
 from reknit.core.ring.options import RingOptions
 from reknit.model.event import Event
 from reknit.model.ring import BITS, owner, ring_id
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
 from reknit.wire.codec import decode
-from reknit.wire.messages import Data, Message
+from reknit.wire.messages import Data, Message, Offer, Opened, Rest, Taken, Told, Withdraw
+from reknit.wire.placement import Interest, Lasts, Passed
 from reknit.wire.planes import Dismiss, Places, Report, Seats, Stage, Staged
 from reknit.wire.ring import Branch, Bye, Down, Hand, Ringed, SameId, Up, Wanted
 from tests.core.ring.circles import Ring
@@ -75,8 +77,29 @@ def _said(message: Message) -> str:
             return f"Places: version {version} counts"
         case Seats(seats=seats, version=version):
             return f"Seats in version {version}: " + (", ".join(map(_seat, seats)) or "none")
+        case Offer() | Opened() | Rest() | Taken() | Told() | Withdraw() | Interest() | Lasts() | Passed():
+            return _move(message)
         case Report(of=of, wants=wants):
             return f"Report of {of[1]}: wants {', '.join(wants) or 'nothing'}"
+    return ""
+
+
+def _move(message: Message) -> str:
+    match message:
+        case Interest(told=True, of=of, topics=topics, load=load):
+            return f"Interest of {of[1]}: {', '.join(topics)}, {load} in all" if topics else ""
+        case Offer(client=client, patterns=patterns):
+            return f"Offer of {client}, who wants {', '.join(map(str, patterns))}"
+        case Opened(client=client, refused=refused):
+            return f"Opened for {client}" + (f" is it not: {refused}" if refused else "")
+        case Lasts(client=client, lines=lines):
+            return f"Lasts of {client}: " + ", ".join(f"{topic} up to {source}#{seq}" for source, topic, seq in lines)
+        case Rest(client=client, last=last):
+            return f"Rest of {client}" + (", the last part" if last else "")
+        case Passed(client=client, events=events, last=last):
+            return f"Passed on for {client}: {_events(events) or 'nothing'}" + (", and no more" if last else "")
+        case Taken(client=client) | Told(client=client) | Withdraw(client=client):
+            return f"{type(message).__name__}: {client}"
     return ""
 
 
@@ -198,6 +221,20 @@ def _come(ring: _Told, word: str) -> None:
     ring.settle_at(word, next(name for name in ring.nodes if ring.is_alive(name)))
 
 
+def _place_clients(ring: _Told) -> None:
+    """From now on, by interest; for a life that begins later, too."""
+    options = PlacementOptions(update_s=8.0, settle_s=0.5, load_weight=0.0)
+    ring.options = replace(ring.options, placement=options)
+    for name in ring.nodes:
+        placement = ring.broker(name).placement
+        placement.options = placement.interests.options = options
+        ring.give(name, Due())
+
+
+def _relocate(ring: _Told, home: str, client: str, there: str) -> None:
+    ring.give(home, Relocate(client, ring.broker(there).ring.me, 1))
+
+
 _DEEDS: dict[str, Callable[..., object]] = {
     "root": _root,
     "come": _come,
@@ -209,6 +246,8 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "crash": Ring.crash,
     "lose": Ring.lose,
     "start": Ring.start,
+    "place": _place_clients,
+    "relocate": _relocate,
     "wait": lambda ring, seconds: ring.run(float(seconds)),
 }
 
@@ -221,7 +260,7 @@ def _obey(ring: _Told | None, command: str) -> _Told:
         raise ValueError("a story begins with a ring")
     if deed not in _DEEDS:
         raise ValueError(f"there is no command {deed!r}")
-    at_once = words[-1] == "&"
+    at_once = words[-1:] == ["&"]
     _DEEDS[deed](ring, *(words[:-1] if at_once else words))
     if not at_once and deed not in ("wait", "root"):
         ring.run(PACE_S)

@@ -55,7 +55,7 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     messages: int
     bytes: int
     sessions: int | None = None
-    """That move, where some do; what waits in their queues travels with them, and is not counted."""
+    """That move, where some do. What waits in their queues is not counted, nor what the leaver keeps for recovery."""
     subscriptions: int | None = None
 
 

@@ -8,7 +8,7 @@ after them. The brokers check again, for the tree may have changed since it was 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias, get_args
@@ -105,7 +105,7 @@ def _swaps(steps: Iterable[Step]) -> list[Move]:
 
 
 def plan_swap(view: View, step: Step) -> Plan:
-    view.check(*step)
+    view.check(*step, command=lambda *names: "" if why_no_swap(view.edges, Step(*names)) else f"swap {' '.join(names)}")
     view.answers(step.mover, step.middle)
     return _checked(view.edges, _swaps([step]), f"swap {' '.join(step)}")
 
@@ -171,12 +171,24 @@ STRATEGIES: dict[str, Strategy] = {
 def plan_link(view: View, old: Edge, new: Edge, strategy: str) -> Plan:
     if strategy not in STRATEGIES:
         raise BadInput(f"--strategy: there is no strategy {strategy!r}; there are: {', '.join(STRATEGIES)}")
-    view.check(*old, *new)
-    title = f"link replace {' '.join(old)} --with {' '.join(new)}"
+    view.check(*old, *new, command=lambda a, b, c, d: _title(a, b, c, d) if _is_one(view.edges, (a, b), (c, d)) else "")
+    title = _title(*old, *new)
     try:
         return STRATEGIES[strategy](view, old, new, title)
     except NoReplacement as refused:
         raise BadInput(f"link replace: {refused}{_nearest_replacement(view.edges, old, new)}") from None
+
+
+def _title(a: str, b: str, c: str, d: str) -> str:
+    return f"link replace {a} {b} --with {c} {d}"
+
+
+def _is_one(edges: Sequence[Edge], old: Edge, new: Edge) -> bool:
+    """Is it a replacement?"""
+    try:
+        return bool(plan_replacement(edges, old, new))
+    except NoReplacement:
+        return False
 
 
 def _nearest_replacement(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
@@ -212,14 +224,15 @@ def _reached(edges: Sequence[Edge], start: str) -> list[str]:
 def plan_add(view: View, name: str, link: str) -> Plan:
     if name in view.names:
         raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
-    view.check(link)
+    view.check(link, command=lambda known: f"broker add {name} --link {known}")
     return Plan(f"broker add {name} --link {link}", (Deed(ADD, (name, link)),))
 
 
 def plan_drain(view: View, name: str, heir: str = "") -> Plan:
     """The clients of ``name`` go to ``heir``, a neighbour; the links of all others are swapped over to it before."""
-    view.check(name)
-    title, neighbours = f"broker drain {name}", sorted(adjacency(view.edges).get(name, ()))
+    adjacent = adjacency(view.edges)
+    view.check(name, command=lambda known: f"broker drain {known} --dry-run" if known in adjacent else "")
+    title, neighbours = f"broker drain {name}", sorted(adjacent.get(name, ()))
     if not neighbours:
         raise BadInput(f"{title}: {_why_nobody_takes(view, name)}")
     if heir and heir not in neighbours:
@@ -253,10 +266,13 @@ def plan_swaps(view: View, title: str, before: Sequence[Edge], steps: Sequence[S
 # --- back
 
 
-def plan_undo(view: View, title: str, done: Sequence[Deed]) -> Plan:
-    """The inverses, last first."""
+def plan_undo(view: View, title: str, done: Sequence[Deed], left: Mapping[str, str]) -> Plan:
+    """The inverses, last first. ``left``: by broker that was drained, the change that has to be undone before."""
     moves = [deed.inverse for deed in reversed(done)]
     edges, added = view.edges, {move.brokers[0] for move in moves if move.kind == ADD}
+    for name in (name for move in moves for name in move.brokers):
+        if name in left and name not in view.names and name not in added:
+            raise BadInput(f"{title}: {name} has left since; try: reknit change undo {left[name]}")
     for place, move in enumerate(moves):
         _refuse_undo(edges, move, title)
         moves[place] = _as_it_is_now(edges, move, title)

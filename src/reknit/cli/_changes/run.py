@@ -23,6 +23,8 @@ __all__ = ["Manner", "run"]
 
 EXIT_DIFFERENT = 1
 
+NOT_COUNTED = "and, beyond this estimate, what waits in their queues and what is kept for recovery"
+
 
 @dataclass(frozen=True, slots=True)
 class Manner:
@@ -63,7 +65,7 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
         typer.echo(f"  {step}")
     typer.echo(f"touches {', '.join(cost.brokers)}")
     if cost.sessions is not None:
-        typer.echo(f"moves {cost.sessions} sessions with {cost.subscriptions} subscriptions")
+        typer.echo(f"moves {cost.sessions} sessions with {cost.subscriptions} subscriptions, {NOT_COUNTED}")
     typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from reknit.cli._problem import BadInput
-from reknit.core.overlay.history import Deed
+from reknit.core.overlay.history import ADD, DRAIN, Deed
 
-__all__ = ["Told", "deeds_of", "find", "forgotten", "tell"]
+__all__ = ["Told", "deeds_of", "find", "forgotten", "left", "tell"]
 
 
 class Told(msgspec.Struct):
@@ -38,6 +38,12 @@ class Told(msgspec.Struct):
     @property
     def deed(self) -> Deed:
         return Deed(self.kind, tuple(self.brokers), self.strategy, self.near)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Who has taken part, and does not say what it has sent. Of one that was added nobody else says anything."""
+        known = {part["broker"] for part in self.parts}
+        return [name for name in self.brokers if name not in known and self.kind != ADD]
 
 
 def tell(said: list[dict[str, Any]]) -> list[Told]:
@@ -108,3 +114,8 @@ def deeds_of(changes: list[Told]) -> list[Deed]:
     if not (done := [told.deed for told in changes if told.undo]):
         raise BadInput(f"{changes[0].id} has changed nothing ({changes[0].outcome}), so there is nothing to be undone")
     return done
+
+
+def left(changes: list[Told]) -> dict[str, str]:
+    """By broker that was drained: the change by which it was, as a whole; the last one counts."""
+    return {told.brokers[0]: told.of or told.id for told in changes if told.kind == DRAIN and told.undo}

@@ -6,6 +6,7 @@ are not known, and brokers that do not answer, are no error before somebody need
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -25,13 +26,28 @@ class View:
         self.edges: list[Edge] = sorted(links)
         self.names = sorted({*said, *silent, *(name for edge in links for name in edge)} - {""})
 
-    def check(self, *names: str) -> None:
-        """``BadInput`` if one of these is no broker here."""
+    def check(self, *names: str, command: Callable[..., str] = lambda *_: "") -> None:
+        """``BadInput`` if one of these is no broker here.
+
+        ``command``: from names in the place of these, the words that would be a valid command; empty if there are none.
+        """
         for name in names:
             if name not in self.names:
-                close = get_close_matches(name, self.names, 1)
-                hint = f"; did you mean {close[0]}?" if close else ""
+                hint = self._nearest(name, names, command)
                 raise BadInput(f"there is no broker {name!r} in this network; known: {', '.join(self.names)}{hint}")
+
+    def _nearest(self, name: str, names: Sequence[str], command: Callable[..., str]) -> str:
+        """What may have been meant: the valid command with the most similar name, or else that name.
+
+        A guess that is not close changes nothing by itself.
+        """
+        close = get_close_matches(name, self.names, len(self.names) or 1)
+        for known in get_close_matches(name, self.names, len(self.names) or 1, cutoff=0.0):
+            meant = [known if each == name else each for each in names]
+            if all(each in self.names for each in meant) and (words := command(*meant)):
+                safe = "" if known in close or words.endswith("--dry-run") else " --dry-run"
+                return f"; try: reknit {words}{safe}"
+        return f"; did you mean {close[0]}?" if close else ""
 
     def answers(self, *names: str) -> None:
         """``Failed`` or ``BadInput`` unless each of these has answered."""

@@ -100,6 +100,10 @@ class Grid:
         for peer in peers:
             self._learn(peer)
 
+    def meet_next(self, peer: str) -> None:
+        """Whatever was thought of it before."""
+        self._queue_up([peer], 0)
+
     # --- words
 
     def receive(self, sender: str, word: GridWord) -> None:

@@ -8,8 +8,9 @@ they have grown.
 
 Every place in a view is leased. Its owner subscribes again before the lease ends, through somebody of its own view;
 old places run out, so views are mixed anew all the time, and the dead vanish. A renewal makes as many copies as a
-view should have members by the count of the community (``census``); were it as many as the view happens to have,
-sizes would wander without anything that brings them back.
+view should have members by the count of the community (``census``), more where the view at hand is smaller than that,
+and fewer where it is larger; were it as many as the view happens to have, sizes would wander without anything that
+brings them back.
 
 What the original leaves open is settled so. A copy that nobody could keep within its hops is kept by the last one who
 can, so that in a community of a few, where all are in all views, it renews a lease. Words are confirmed
@@ -44,13 +45,17 @@ from reknit.wire.peers import (
     Word,
 )
 
-__all__ = ["HOPS_PER_MEMBER", "RENEW_AT", "Scamp"]
+__all__ = ["BALANCE", "HOPS_PER_MEMBER", "RENEW_AT", "Scamp"]
 
 HOPS_PER_MEMBER = 10
 """A copy may take so many hops for each member of the view that it began at: it needs one on average."""
 
 RENEW_AT = (0.9, 0.95)
 """The part of a lease after which its owner subscribes again: late, since old places stay until they run out."""
+
+BALANCE = 0.5
+"""By so much of what the view of whoever acts on it is too small, or too large, a renewal makes more copies, or fewer:
+a view has places for those that were met, too, and in a community of a few copies come upon places that are taken."""
 
 _LEASE_S_MIN = 0.001
 
@@ -140,10 +145,14 @@ class Scamp(Membership):
         further = self.view.one(self.turn.rng, newcomer)
         if further is None:
             self._keep(newcomer, word.lease_s)
-        elif word.walk:
-            self.courier.send(further, Subscribe(self.topic, newcomer, word.walk - 1, word.lease_s, word.renewal))
+        elif walk := min(word.walk, self._far()):
+            self.courier.send(further, Subscribe(self.topic, newcomer, walk - 1, word.lease_s, word.renewal))
         else:
             self._spread(word)
+
+    def _far(self) -> int:
+        """How long a walk has to be until it may have got anywhere."""
+        return ceil(2 * log(self.population()))
 
     def _spread(self, word: Subscribe) -> None:
         """We are the contact."""
@@ -156,10 +165,9 @@ class Scamp(Membership):
     def _copies(self, renewal: bool, others: int) -> int:
         if not renewal:
             return others + self.terms.copies
-        wanted = (self.terms.copies + 1) * log(self.population())
-        wanted *= sum(RENEW_AT) / 2  # since for the rest of the time old places are there, too
-        if self.terms.reunion_s:
-            wanted -= 1.0  # a view has a place for one that was met, too
+        theory = (self.terms.copies + 1) * log(self.population())
+        wanted = theory * sum(RENEW_AT) / 2  # since for the rest of the time old places are there, too
+        wanted += BALANCE * (theory - len(self.view))
         return max(1, ceil(wanted - self.turn.rng.random()))  # on average as many as are wanted
 
     def _targets(self, others: list[str], copies: int) -> list[str]:

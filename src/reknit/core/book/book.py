@@ -186,8 +186,8 @@ class Book:
         if digests and (not self._lines or peer in self._unasked or (differs and peer not in self._asked)):
             self._ask(peer)  # it may have been asked by others meanwhile, and know something now
         self._asked.pop(peer, None)
-        if len(theirs) != BUCKETS or not self._lines:
-            return
+        if not differs or not self._lines:
+            return  # mostly so, and then no line is to be looked at: there may be many
         differ = {place for place in range(BUCKETS) if theirs[place] != self._digests[place]}
         part, size = list[Line](), 0
         for key, line in self._lines.items():

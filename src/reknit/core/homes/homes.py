@@ -12,6 +12,7 @@ nothing is lost or doubled, is what it is at one broker. This module decides who
     where a session moves  its old broker has let it go      a line: *home here*, unless there is a newer one elsewhere
     where the session is   *home* elsewhere                  it ends: its client has begun anew there
                            it ends                           a line: gone
+                           it moves on                       it is known where, until that one's line has come
     that a line names      and there is no such session      a line: gone (it was restarted)
                            ... with another address          a line: *home here* (the same, with its store)
 
@@ -95,6 +96,11 @@ class Homes:
             self.begun(client)
         else:
             self.over[client] = None
+
+    def moved_out(self, client: str, home: Home) -> None:
+        """Its session is there now. That one says so itself; till then its client must not begin anew here."""
+        if self.options.unique and self._of.get(client) == self._own:
+            self._of[client] = home
 
     def ended(self, client: str) -> None:
         self.over.pop(client, None)

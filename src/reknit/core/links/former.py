@@ -2,7 +2,8 @@
 
 Three kinds: who was left, and knows it; who was given up, and may not know; and who has left the network for good, and
 has left word with us who may still hold it for a neighbour. Nobody answers there any more, so whoever comes back has to
-hear of it from us, when we turn it away.
+hear of it from us, when we turn it away. And what was said of a part of the tree that went with one has to reach
+everybody, if need be by our next life.
 
 Owns: who is remembered as such, and the refusal. Must not know: how a neighbour is left, or why.
 """
@@ -11,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from reknit.wire.messages import Hello, Refuse
 
-__all__ = ["FORMER_MAX", "HOLDERS_MAX", "LEFT_MAX", "Former"]
+if TYPE_CHECKING:
+    from reknit.core.links.link import Link
+
+__all__ = ["DOUBT_S", "FORMER_MAX", "HOLDERS_MAX", "LEFT_MAX", "Former"]
 
 FORMER_MAX = 256
 """Neighbours of each kind that are remembered; beyond it the oldest go."""
@@ -26,6 +30,9 @@ HOLDERS_MAX = 64
 LEFT_MAX = 16
 """Brokers that have left for good, as one refusal names them: it has to fit into a greeting."""
 
+DOUBT_S = 10.0
+"""For how long a next life doubts what it hears of others: by then neighbours have said what they know."""
+
 _Value = TypeVar("_Value")
 
 
@@ -35,6 +42,8 @@ class Former:
         self.given_up: dict[str, None] = {}  # given up though they may live, and hold us for their neighbour
         self.given_up_at = -inf  # the last of them, in this life
         self.gone: dict[str, list[str]] = {}  # by broker that has left for good: who may hold it for a neighbour
+        self.apart: dict[str, None] = {}  # with whom a part of the tree went, and somebody may not have heard of it
+        self.apart_from = -inf  # if a life before has left that to us: when this one began to say it
         self._left: dict[str, None] = {}
 
     def leave(self, peer: str) -> None:
@@ -51,6 +60,21 @@ class Former:
         left_s = self.given_up_at + for_s - now
         names = ", ".join(self.given_up)
         return f"has just given up {names} as lost; try again in {left_s:.0f} s" if names and left_s > 0 else ""
+
+    def part_from(self, peer: str) -> None:
+        """A part of the tree is gone with it, and all are being told."""
+        _keep(self.apart, peer, None)
+
+    def recall(self, given_up: dict[str, None], gone: dict[str, list[str]], apart: dict[str, None]) -> None:
+        """What a life before has left."""
+        self.given_up, self.gone, self.apart = dict(given_up), dict(gone), dict(apart)
+
+    def told(self, links: Iterable[Link], now: float) -> bool:
+        """Whether just now everybody has heard of parts of the tree that are gone, as all that was sent is settled."""
+        if not self.apart or now < self.apart_from + DOUBT_S or not all(link.idle for link in links):
+            return False
+        self.apart = {}
+        return True
 
     def has_gone(self, peer: str, holders: Iterable[str]) -> None:
         _keep(self.gone, peer, list(holders)[-HOLDERS_MAX:])

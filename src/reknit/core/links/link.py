@@ -294,8 +294,7 @@ class Link:
     def _acknowledged(self, received: int, settled: int) -> None:
         received = min(received, self._next_seq - 1)
         if received > self._peer_received:
-            self._peer_received = received
-            self._dial_wait = 0.0
+            self._peer_received, self._dial_wait = received, 0.0
             self._waiting_since = self.turn.now if self._sent > received else None
         if settled > self._peer_settled:
             self._peer_settled = min(settled, self._peer_received)
@@ -412,10 +411,11 @@ class Link:
     def _report_beyond(self) -> None:
         """Again and again, as long as the older frame is not settled: a report may be lost."""
         assert self.conn is not None
-        ack = Ack(self.session, self.received, self._settled, list(self._beyond)[: self.options.overdue_frames_max])
+        frames, most = list(self._beyond), self.options.overdue_frames_max
+        self._beyond = dict.fromkeys(frames[most:] + frames[:most])  # the others have their turn next time
+        ack = Ack(self.session, self.received, self._settled, frames[:most])
         self.turn.effects.append(Send(self.conn, encode(ack)))
-        self._spoke_at = self.turn.now
-        self._overdue_at = self.turn.now + self.options.overdue_s * 4
+        self._spoke_at, self._overdue_at = self.turn.now, self.turn.now + self.options.overdue_s * 4
 
     def _retransmit(self) -> None:
         self._resent_at = self.turn.now

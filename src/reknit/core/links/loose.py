@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from reknit.core.io import Send
 from reknit.core.links.custody import Custody
 from reknit.core.links.link import Arrival, Link
@@ -27,6 +29,9 @@ from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
 from reknit.wire.messages import Data, Events, Loose, Message
 
 __all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
+
+FRAME_BYTES_TARGET = 24_000
+"""Of frames on datagrams, whatever is set for others: one that is cut into many pieces hardly ever arrives whole."""
 
 _EVENT_BYTES = 60  # what the wire needs beside an event's texts
 
@@ -90,4 +95,6 @@ class LooseLink(Link):
 def make_link(turn: Turn, peer: str, address: str, options: LinkOptions) -> Link:
     """Of the kind that the options ask for."""
     options = options.of(peer)
+    if options.datagrams and options.frame_bytes_target > FRAME_BYTES_TARGET:
+        options = msgspec.structs.replace(options, frame_bytes_target=FRAME_BYTES_TARGET)
     return LooseLink(turn, peer, address, options) if options.loose else Link(turn, peer, address, options)

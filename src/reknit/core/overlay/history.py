@@ -84,9 +84,12 @@ class Deed(NamedTuple):
         return Replacement("", self.strategy, list(self.brokers), self.near)
 
     def __str__(self) -> str:
+        """The command that does it."""
         if self.kind == REPLACE:
             old, new = self.ends
             return f"link replace {' '.join(old)} --with {' '.join(new)} --strategy {self.strategy}"
+        if self.kind in _OPPOSITES:
+            return f"broker {self.kind} {self.brokers[0]} {'--link' if self.kind == ADD else '--to'} {self.brokers[1]}"
         return f"{self.kind} {' '.join(self.brokers)}"
 
 

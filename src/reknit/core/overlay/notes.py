@@ -41,7 +41,9 @@ class SwapNote(msgspec.Struct, frozen=True):
     opened: bool = False
     """At the goal: open(acb) has come."""
     closed_ab: bool = False
-    """At the goal: close(ab) and open(bca) have come."""
+    """At the goal: close(ab) and open(bca) have come, or are not waited for."""
+    unheard: bool = False
+    """At the goal: they have not come, and are not waited for. Should the middle come back, it knows the old tree."""
     closed_ba: bool = False
     """At the goal: close(ba) has come."""
     again: bool = False
@@ -65,6 +67,8 @@ class Ended(msgspec.Struct, frozen=True):
     middle: str
     alone: bool = False
     """One of the others was lost: it may come back whenever it likes."""
+    unheard: bool = False
+    """It was the middle: until it has said close(ab) after all, it tells by the old tree."""
 
 
 class Notes(msgspec.Struct, frozen=True):
@@ -77,6 +81,8 @@ class Notes(msgspec.Struct, frozen=True):
     """By neighbour that has left the network for good: who may still hold it for theirs."""
     back: dict[str, str] = {}
     """Brokers to be joined with, and their addresses, unless the tree is whole without: a change may be half done."""
+    apart: dict[str, None] = {}
+    """Neighbours with whom a part of the tree went, while somebody may not have heard of it."""
     around: dict[str, dict[str, str]] = {}
     """By neighbour: its others, and their addresses."""
 

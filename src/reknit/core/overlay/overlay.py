@@ -122,15 +122,15 @@ class Overlay:
 
     def notes(self) -> str:
         back = self.joins.once() | self.parted() | self.swaps.in_doubt()
-        swaps, former = read_notes(self.swaps.notes()), self.links.former
-        kept = structs.replace(swaps, lost=former.given_up, gone=former.gone, back=back, around=self.around)
+        swaps, it = read_notes(self.swaps.notes()), self.links.former
+        kept = structs.replace(swaps, lost=it.given_up, gone=it.gone, apart=it.apart, back=back, around=self.around)
         return write_notes(kept)
 
     def recall(self, text: str) -> None:
         """Take up what the life before has left; ``found`` then goes on with it."""
         self.swaps.recall(text)
         notes = read_notes(text)
-        self.links.former.given_up, self.links.former.gone = dict(notes.lost), dict(notes.gone)
+        self.links.former.recall(notes.lost, notes.gone, notes.apart)
         self.around = dict(notes.around)
         self._back = dict(notes.back)
 

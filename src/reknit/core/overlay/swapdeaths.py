@@ -56,6 +56,7 @@ from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplink import SwapLinks
 from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
+from reknit.trace.records import Kind
 from reknit.wire.messages import Ask, Close, LockNack, Open, Unlock
 
 __all__ = ["SwapDeaths"]
@@ -131,7 +132,10 @@ class SwapDeaths(SwapLinks):
     def _on_stale(self, peer: str, step: Step, custody: Custody) -> Iterator[OverlayEvent]:
         if not isinstance(step, Ask):
             yield from super()._on_stale(peer, step, custody)
-        elif step.id[0] == self.turn.node:
+            return
+        part = Part.MOVER if step.id[0] == self.turn.node else Part.MIDDLE if step.goal else Part.GOAL
+        self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: ask at the {part.value}")
+        if part is Part.MOVER:
             yield from self._say_as_mover(peer, step)
         elif step.goal:
             undone = step.id[0] in self.neighbours()
@@ -325,6 +329,12 @@ class SwapDeaths(SwapLinks):
 
     # --- the goal
 
+    def _on_open(self, swap: Swapping, peer: str, told: bool) -> Iterator[OverlayEvent]:
+        opened = swap.note.opened
+        yield from super()._on_open(swap, peer, told)
+        if swap.owes and swap.note.opened and not opened:
+            yield from self._share(swap.note.middle)
+
     def _take_without(self, swap: Swapping, lost: list[str]) -> Iterator[OverlayEvent]:
         note = swap.note
         if not note.opened:
@@ -333,7 +343,7 @@ class SwapDeaths(SwapLinks):
             return
         swap.alone = True
         if note.middle in lost and not note.closed_ab:
-            self._note(swap, closed_ab=True)
+            self._note(swap, closed_ab=True, unheard=True)
             swap.triangle.closed_ab = True
         if swap.mover in lost and swap.note.closed_ab:
             self._note(swap, closed_ba=True)

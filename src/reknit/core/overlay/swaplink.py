@@ -181,6 +181,7 @@ class SwapLinks(SwapReturns):
         elif isinstance(step, Close) and self._passes_on(peer, step):
             self._pass_on(self._third_of(peer, step.id), peer, step, custody)
         elif isinstance(step, Close) and step.from_mover and peer in self.neighbours() and peer != step.id[0]:
+            self._heard_at_last(step.id)
             self._send(peer, Seated(step.id))  # a middle without memory
             yield from self._tell_anew(peer)
 
@@ -192,6 +193,8 @@ class SwapLinks(SwapReturns):
 
     def _on_seated(self, peer: str, step: Seated) -> Iterator[OverlayEvent]:
         """The goal of a swap in which somebody was lost, or has lost his memory, goes by the tree that there is now."""
+        self.turn.see(Kind.CHANGE, peer=peer, detail="swap: seated at the middle")
+        self._heard_at_last(step.id)  # a middle without memory says so itself
         if self._unseated.get(peer) == step.id:
             del self._unseated[peer]
         elif peer in self.neighbours():  # we have not told it all, since for us the swap went well
@@ -274,6 +277,7 @@ class SwapLinks(SwapReturns):
         note = swap.note
         if note.part is Part.MIDDLE and not swap.triangle.handed:  # a mover without memory: its close comes later
             self._unseated[note.goal] = note.id
+            self._send(note.goal, Open(note.id, True))  # for what we tell now is without the mover
             yield Bypassed(swap.mover, note.goal)
         if note.part is not Part.GOAL or peer != swap.mover or note.opened:
             return
@@ -330,7 +334,7 @@ class SwapLinks(SwapReturns):
             yield Merged(swap.mover, note.goal, None if swap.sides is None else swap.sides[1])
         elif note.part is Part.GOAL and peer == note.middle:
             swap.triangle.flush()
-            self._note(swap, closed_ab=True)
+            self._note(swap, closed_ab=True, unheard=False)
             swap.triangle.closed_ab = True
             swap.told_middle = False  # if this comes again, so has the middle, without memory
             yield from self._tell_middle(swap)

@@ -68,10 +68,20 @@ class SwapLocks(SwapState):
 
     def _engaged(self) -> str:
         unready = "" if self.ready else f"{self.turn.node} does not know yet what its neighbours want"
-        return self.locked or self.busy() or unready
+        return self.locked or self.busy() or unready or self.emptying
 
     def _not_empty(self, peer: str) -> str:
         return f"the former link of {self.turn.node} and {peer} is not empty yet" if peer in self.links.of else ""
+
+    @property
+    def emptying(self) -> str:
+        """Why this broker keeps its links for now, for people to read: a swap has replaced one, which is not empty yet.
+
+        What that one carried may come again by way of the goal of the swap, or be asked for there. Who gets what from
+        whom then, each of the three knows as long as both others are next to the goal, and no longer.
+        """
+        why = next((self._not_empty(peer) for peer in self.closing), "")
+        return f"{why}, which takes {self.options.close_s_max:g} s at most; try again then" if why else ""
 
     def _later(self, wish: Wish, why: str) -> None:
         wish.last = why

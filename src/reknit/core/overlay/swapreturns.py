@@ -37,10 +37,10 @@ from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
 from reknit.core.overlay.events import Arrived, OverlayEvent
 from reknit.core.overlay.history import History
-from reknit.core.overlay.notes import Closing, Ended, Part
+from reknit.core.overlay.notes import Closing, Ended, Part, SwapNote
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
-from reknit.core.overlay.swapstate import Step
+from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
 from reknit.model.event import Event, EventId, in_order_of_numbers
 from reknit.trace.records import Kind
@@ -340,7 +340,7 @@ class SwapReturns(SwapStalls):
             self._ended_until.pop(id_, None)
         while len(self.ended) >= ENDED_MAX:
             del self.ended[next(iter(self.ended))]
-        self.ended[swap.note.id] = Ended(swap.note.id, swap.note.middle, swap.alone)
+        self.ended[swap.note.id] = Ended(swap.note.id, swap.note.middle, swap.alone, swap.note.unheard)
         self._remember_ended(swap.note.id)
 
     def _remember_ended(self, id_: SwapId) -> None:
@@ -348,16 +348,21 @@ class SwapReturns(SwapStalls):
         self._ended_until[id_] = inf if self.ended[id_].alone else self.turn.now + self.options.close_s_max
 
     def _share(self, middle: str) -> Iterator[OverlayEvent]:
-        """The middle has died with what it was to bring from here to the mover; its new life does not lead there."""
-        movers = [each.id[0] for each in self.ended.values() if each.middle == middle]
+        """The middle has died with what it was to bring from here to the mover; its new life does not lead there.
+
+        If it is not known yet that the mover has moved, it may; then that is for later.
+        """
+        hops = {each.id[0]: each.id[0] for each in self.ended.values() if each.middle == middle}
         swap = self.current
-        if swap is not None and swap.note.opened and swap.note.middle == middle:
-            movers.append(swap.mover)
-        for mover in movers:
-            if events := self.links.of[middle].owed_to(mover):
+        if swap is not None and swap.note.part is Part.GOAL and swap.note.middle == middle:
+            swap.owes = not swap.note.opened
+            if swap.note.opened:
+                hops[swap.mover] = swap.mover if swap.triangle.split else middle
+        for mover, hop in hops.items():
+            if middle in self.links.of and (events := self.links.of[middle].owed_to(mover)):
                 custody = Custody(None, 0, [])
                 self.turn.custodies.append(custody)
-                yield Arrived(middle, [Events(events)], custody, (), (mover,))
+                yield Arrived(middle, [Events(events)], custody, (), (hop,))
 
     def _third_of(self, peer: str, id_: SwapId) -> str:
         return _third(self.ended[id_], peer) if id_ in self.ended else ""
@@ -366,6 +371,11 @@ class SwapReturns(SwapStalls):
         """A swap that has ended here without one of the others, which is back."""
         third = self._third_of(peer, close.id)
         return bool(third) and close.from_mover == (peer == close.id[0])
+
+    def _begin(self, note: SwapNote) -> Swapping:
+        swap = super()._begin(note)
+        swap.triangle.relays = self.relays
+        return swap
 
     def relays(self, peer: str) -> tuple[str, ...]:
         """Who needs even those events of ``peer`` that have been here before."""

@@ -1,7 +1,9 @@
 """The goal of a swap hears of each way's end before what follows it, though they come on different links.
 
 8 comes from the mover, 10 from the middle, 12 from the mover: they may overtake each other. So 10 waits for 8, and 12
-for 10, and all that comes behind them waits with them.
+for 10, and all that comes behind them waits with them. If both others have lost their memory the mover says 8 to the
+middle, too, which passes it on before it tells what it wants without the mover; that waits for 8 as well, or the goal
+would know nobody who wants what the mover's side does.
 
 Owns: what waits, by sender. Must not know: what the steps do.
 """
@@ -18,7 +20,7 @@ from reknit.core.overlay.notes import Part
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swaplocks import SwapLocks
 from reknit.core.turn import Turn
-from reknit.wire.messages import Close, Events, Message, Steered
+from reknit.wire.messages import Close, Events, Message, Open, Steered
 
 __all__ = ["SwapStalls"]
 
@@ -39,7 +41,7 @@ class SwapStalls(SwapLocks):
         self._stalled: dict[str, list[tuple[Message, Custody]]] = {}
 
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
-        """Keep ``message`` for later? 10 waits for 8, and 12 for 10, and all that comes behind them with them."""
+        """Keep ``message`` for later? 10 waits for 8, as 8 by the middle does, and 12 for 10, and all behind them."""
         if peer not in self._stalled and not self._must_stall(peer, message):
             return False
         custody.pending += 1
@@ -48,8 +50,10 @@ class SwapStalls(SwapLocks):
 
     def _must_stall(self, peer: str, message: Message) -> bool:
         swap = self.current
-        if swap is None or swap.note.part is not Part.GOAL or not isinstance(message, Close):
+        if swap is None or swap.note.part is not Part.GOAL or not isinstance(message, Open | Close):
             return False
+        if isinstance(message, Open):
+            return message.id == swap.note.id and peer == swap.note.middle and not swap.note.opened
         if message.id != swap.note.id or message.from_mover != (peer == swap.note.middle):
             return False  # of another swap, or only to be passed on
         return not (swap.note.opened if message.from_mover else swap.note.closed_ab)

@@ -74,6 +74,7 @@ class Swapping:
     parts: tuple[list[Entry], list[Entry]] = field(default_factory=lambda: ([], []))  # of them, as they come
     told_middle: bool = False
     alone: bool = False  # at the goal: it has ended without one of the others
+    owes: bool = False  # at the goal: the middle has died before the mover was known to have moved
     complained: bool = False  # at the middle: it has said that the goal is lost
     without: dict[str, None] = field(default_factory=dict)  # those that are lost, as far as it was said in the trace
 
@@ -147,9 +148,9 @@ class SwapState:
         """``peer`` may tell by another tree than the one this broker goes by: who knows better, if both tell?"""
         swap = self.current
         if swap is None or peer not in (swap.note.middle, swap.note.goal):
-            return ""
+            return next((each.id[0] for each in self.ended.values() if each.unheard and each.middle == peer), "")
         if swap.note.part is Part.GOAL:
-            old = swap.note.opened and not swap.note.closed_ab
+            old = swap.note.opened and (swap.note.unheard or not swap.note.closed_ab)
         else:
             old = swap.note.part is Part.MIDDLE and not swap.triangle.handed
         return swap.mover if old else ""
@@ -159,12 +160,22 @@ class SwapState:
         return peer not in self._unseated
 
     def joined(self, peer: str) -> None:
-        """By a search, as a stranger: it tells by the tree as it is, and knows of no swap in which it was our goal."""
+        """By a search, as a stranger: it tells by the tree as it is, and knows of no swap of ours that it was in."""
         self._parted_from(peer)
 
     def _parted_from(self, peer: str) -> None:
         """It is linked with us no more; if it ever is again, it tells by the tree as it is then."""
         self._unseated.pop(peer, None)
+        self._heard_at_last(*[id_ for id_, each in self.ended.items() if each.middle == peer])
+
+    def _heard_at_last(self, *swaps: SwapId) -> None:
+        """Their middle, which they go on or have ended without here, goes by the new tree now."""
+        if self.current is not None and self.current.note.id in swaps and self.current.note.unheard:
+            self._note(self.current, unheard=False)
+        for id_ in swaps:
+            if id_ in self.ended and self.ended[id_].unheard:
+                self.ended[id_] = msgspec.structs.replace(self.ended[id_], unheard=False)
+                self.links.changed = True
 
     def adopted(self, peer: str) -> None:
         """It holds us for its neighbour, and this life began without it: what it was to hear, it hears now."""

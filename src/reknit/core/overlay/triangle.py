@@ -14,7 +14,7 @@ Owns: the mode in which events are sent, and those that wait. Must not know: loc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from reknit.core.links.custody import Custody
@@ -60,6 +60,7 @@ class Triangle:
         self.members = members
         self.mover, self.middle, self.goal = members
         self.stamps = Stamps(members, turn.node) if causal else None
+        self.relays: Callable[[str], tuple[str, ...]] = lambda _: ()  # who needs even copies, because of older swaps
         self.torn = False  # one of the three has lost its memory: counts mean nothing any more
         self.flooding = False
         self.over = False  # here all goes by the new tree; some may still wait
@@ -207,7 +208,8 @@ class Triangle:
             self.stamps.handle(peer, item.message.stamp)
         self.turn.custodies.append(item.custody)  # takes over the hold that the queue had
         skip = self.hops
-        relay: tuple[str, ...] = ()
+        older = not self.flooding and item.custody.link is not None  # nothing has changed by this swap yet
+        relay = self.relays(peer) if older else ()
         if not item.outside:
             skip = (peer,) if self.split or self.part is Part.MIDDLE else ()
             if self.torn and self.part is Part.GOAL:

@@ -202,14 +202,15 @@ class Walk:
     def _still_there(self, prepare: Prepare, place: Place) -> str:
         """B does not take it from others that a link has vanished which it sees to be up.
 
-        Nor does C dial D anew as long as a former link of the two is not empty, such as one that a swap has replaced.
+        Nor does C dial D anew as long as a former link of the two is not empty, such as one that a swap has replaced;
+        nor do A and B let go of each other while one of them has such a link to anybody.
         """
         if place.is_near and place.behind in self.links.of and place.behind not in self.overlay.neighbours():
             return f"the former link of {self.turn.node} and {place.behind} is not empty yet"
         link = self.links.of.get(place.old_peer)
         if prepare.vanished and place.is_last and link is not None and link.greeted:
             return f"{self.turn.node} sees its link to {place.old_peer} to be up"
-        return ""
+        return self.overlay.swaps.emptying if place.old_peer and not prepare.vanished else ""
 
     def _agree(self, prepare: Prepare, place: Place) -> Iterator[OverlayEvent]:
         """B: all are locked. Where the old link is gone for A, it is for us."""

@@ -44,7 +44,7 @@ class Auto(Strategy):
     def __init__(self, talk: Talk, concerns: Callable[[int], bool]) -> None:
         super().__init__(talk, concerns)
         self.asks = talk.asks
-        talk.lost.hold_s = self.asks.hold_s
+        talk.lost.hold_s, talk.lost.is_held = self.asks.hold_s, concerns
 
     def is_wanted(self) -> bool:
         return len(self.talk.lost) > 0

@@ -2,9 +2,9 @@
 
 They are found by their numbers, for whoever misses an event knows nothing else of it. Where nothing is lost nobody
 asks, and an event must cost next to nothing then. So events are kept by *batches*, those that came one after the other,
-as the very bytes that brought them: a thousand events are a few objects, and what they were made of is free for the
-next. A batch is read, and *listed* under the numbers of its events, only when somebody asks for the first time since it
-came. Most leave before, and whole.
+as the very bytes that brought them, or as they were published here: nothing is made of them for the cache. A batch is
+read, and *listed* under the numbers of its events, only when somebody asks for one that it may hold: of which runs of
+numbers it consists is known, unless they are too many. Most leave before, and whole.
 
 Each has an *age*: how long ago it was published, as far as the brokers that held it can tell without a common clock.
 Whoever asks says for how long it has wanted the pattern, and gets nothing older: what was published before was not
@@ -16,20 +16,24 @@ Owns: the events and where they are found. Must not know: which events are worth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from reknit.core.recovery.policies import Policy
-from reknit.model.event import Event
+from reknit.core.recovery.runs import Run
+from reknit.model.event import EVENT_OVERHEAD_BYTES, Event
 from reknit.wire.codec import decode, decode_events, encode
-from reknit.wire.marks import numbers_of_event
+from reknit.wire.marks import lags_of, numbers_of_event
 from reknit.wire.messages import Data, Events, Loose
 
 __all__ = ["Batch", "Cached", "EventCache"]
 
 BATCH_BYTES_MAX = 256 * 1024
 """No batch grows beyond this."""
+
+BATCH_RUNS_MAX = 8
+"""Runs of numbers that are known of a batch; one with more of them may hold anything."""
 
 
 class Cached(msgspec.Struct, frozen=True, gc=False):
@@ -40,22 +44,26 @@ class Cached(msgspec.Struct, frozen=True, gc=False):
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """So many events, as bytes: a frame that has brought them and no others, or just these events."""
+    """So many events: a frame that has brought them and no others, or just these events, as bytes or as they are."""
 
-    data: bytes
+    data: bytes | Sequence[Event]
     is_frame: bool
     count: int
     born: float
 
     def read(self) -> list[Cached]:
-        events = _events_of_frame(self.data) if self.is_frame else decode_events(self.data)
+        events: Sequence[Event]
+        if not isinstance(self.data, bytes):
+            events = self.data
+        else:
+            events = _events_of_frame(self.data) if self.is_frame else decode_events(self.data)
         return [Cached(event, self.born) for event in events]
 
 
 class Batch:
     """Events that came one after the other. ``own``: published here, or wanted by clients here."""
 
-    __slots__ = ("bytes", "left", "listed", "newest", "own", "parts")
+    __slots__ = ("bytes", "left", "listed", "newest", "own", "parts", "runs")
 
     def __init__(self, own: bool) -> None:
         self.own = own
@@ -64,6 +72,31 @@ class Batch:
         self.left = 0  # of the oldest, some may have gone
         self.newest = -math.inf  # when the newest was published
         self.listed: list[Cached] | None = None  # those that are left, once somebody has asked
+        self.runs: list[Run] | None = []  # all that it holds; None if that is not known
+
+    def add(self, part: Part, size: int, run: Run | None) -> None:
+        """``run``: all of it, if it is one."""
+        self.parts.append(part)
+        self.left += part.count
+        self.bytes += size
+        runs = self.runs
+        if run is None or runs is None:
+            self.runs = None
+        elif runs and runs[-1].last + 1 == run.first and runs[-1].marks == run.marks and runs[-1].source == run.source:
+            runs[-1] = Run(run.source, run.marks, runs[-1].first, run.last)
+        elif len(runs) < BATCH_RUNS_MAX:
+            runs.append(run)
+        else:
+            self.runs = None
+
+    def may_hold(self, source: str, signature: int, first: int, last: int) -> bool:
+        """Any event of a source and a pattern with one of these numbers."""
+        return self.runs is None or any(
+            each == signature and run.first + lag <= last and run.last + lag >= first
+            for run in self.runs
+            if run.source == source
+            for each, lag in lags_of(run.marks)
+        )
 
     def read(self) -> list[Cached]:
         """Those that are left, the oldest first; the bytes are not needed any more."""
@@ -122,17 +155,32 @@ class EventCache:
         ``own``: they were published here, or are wanted by clients here.
         """
         if events:
-            self._put(Part(encode(events), False, len(events), born), own)
+            data = encode(events)
+            self._put(Part(data, False, len(events), born), len(data), own, born, None)
 
-    def put_frame(self, frame: bytes, count: int, own: bool, born: float) -> None:
+    def put_own(self, events: Sequence[Event], born: float, run: Run | None = None) -> None:
+        """The same of events that were published here, and do not change any more: they are kept as they are.
+
+        ``run``: all of them, if they are one.
+        """
+        if events:
+            count = len(events)
+            size = count * EVENT_OVERHEAD_BYTES + sum([len(event.payload) for event in events])
+            self._put(Part(events, False, count, born), size, True, born, run)
+
+    def put_frame(self, frame: bytes, count: int, own: bool, born: float, run: Run | None = None) -> None:
         """The same of a frame that has brought so many events, all of which are to be kept."""
-        self._put(Part(frame, True, count, born), own)
+        self._put(Part(frame, True, count, born), len(frame), own, born, run)
 
-    def find(self, source: str, signature: int, number: int, published_after: float) -> Cached | None:
-        """None, too, for one that is older than that."""
-        self._list(published_after)
-        cached = self._numbers.get(signature, _NONE).get(source, {}).get(number)
-        return cached if cached is not None and cached.born >= published_after else None
+    def find(self, source: str, signature: int, numbers: Sequence[int], published_after: float) -> list[Cached | None]:
+        """For each number the event; None, too, for one that is older than that."""
+        if not numbers:
+            return []
+        first, last = min(numbers), max(numbers)
+        self._list(published_after, lambda batch: batch.may_hold(source, signature, first, last))
+        kept = self._numbers.get(signature, _NONE).get(source, {})
+        found = [kept.get(number) for number in numbers]
+        return [each if each is not None and each.born >= published_after else None for each in found]
 
     def keeps_all_since(self, then: float) -> bool:
         """Whether nothing has had to leave that was published then or later."""
@@ -157,20 +205,24 @@ class EventCache:
         for numbers in self._numbers.get(signature, _NONE).values():
             yield from (each for each in numbers.values() if each.born >= published_after)
 
+    def every(self, published_after: float) -> Iterator[Cached]:
+        """All that is kept, and is younger than that."""
+        self._list(published_after)
+        for batch in self.policy:
+            yield from (each for each in batch.listed or () if each.born > published_after)
+
     # --- inside
 
-    def _put(self, part: Part, own: bool) -> None:
-        size = len(part.data)
+    def _put(self, part: Part, size: int, own: bool, born: float, run: Run | None) -> None:
         if size > self.bytes_max or not (own or self.policy.takes_strangers):
-            self._gone = max(self._gone, part.born)
+            self._gone = max(self._gone, born)
             return
         batch = self._open[own]
-        batch.parts.append(part)
-        batch.left += part.count
-        batch.bytes += size
-        if part.born > batch.newest:
-            batch.newest = part.born
-            self._newest = max(self._newest, part.born)
+        batch.add(part, size, run)
+        if born > batch.newest:
+            batch.newest = born
+            if born > self._newest:
+                self._newest = born
         if batch.left >= self.policy.batch_max or batch.bytes >= BATCH_BYTES_MAX:
             self._close(batch)
 
@@ -213,14 +265,14 @@ class EventCache:
             self._bytes -= batch.bytes
             batch.parts.clear()
 
-    def _list(self, published_after: float = -math.inf) -> None:
-        """Those batches that hold anything which is not older: whoever has just come asks for the last few."""
+    def _list(self, published_after: float = -math.inf, which: Callable[[Batch], bool] = lambda _: True) -> None:
+        """Such batches that hold anything which is not older: whoever has just come asks for the last few."""
         self._close_all()
         if not self._unlisted:
             return
         unlisted, self._unlisted = self._unlisted, []
         for batch in unlisted:
-            if batch.left and batch.newest < published_after:
+            if batch.left and (batch.newest < published_after or not which(batch)):
                 self._unlisted.append(batch)
             elif batch.left:
                 for cached in batch.read():

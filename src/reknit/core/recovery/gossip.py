@@ -219,8 +219,7 @@ class Talk:
             numbers = list(self._believed(ranges, left))
             left -= len(numbers)
             absent = []
-            for number in numbers:
-                cached = self.cache.find(source, signature, number, after)
+            for number, cached in zip(numbers, self.cache.find(source, signature, numbers, after), strict=True):
                 found.append(cached) if cached is not None else absent.append(number)
             if absent:
                 missing.append((source, to_ranges(absent)))
@@ -242,8 +241,11 @@ class Talk:
                 old.append((signature, ranges))
                 continue
             kept: dict[bool, list[int]] = {True: [], False: []}
-            for number in numbers_of(ranges, self.options.digest_numbers_max):
-                kept[self.cache.find(self.source, signature, number, -math.inf) is not None].append(number)
+            numbers = list(numbers_of(ranges, self.options.digest_numbers_max))
+            for number, cached in zip(
+                numbers, self.cache.find(self.source, signature, numbers, -math.inf), strict=True
+            ):
+                kept[cached is not None].append(number)
             for which, into in ((False, gone), (True, old)):
                 if kept[which]:
                     into.append((signature, to_ranges(kept[which])))

@@ -1,7 +1,8 @@
 """What a session lacks goes with it: its new broker, or the next life of its own, goes on to ask.
 
 The old one tells since when the session wants what it wants, and for each stream of these patterns (see ``streams``)
-the last number and what is missing before it. The new one takes these wishes for as old as they are. It gives the
+the last number and what is missing before it; and once more when the session is gone, for what came back to it on the
+last stretch it could not deliver any more. The new one takes these wishes for as old as they are. It gives the
 session what is in its own cache, and what is not there it misses from now on itself; also what it has had, but not
 kept. Whether the session has had an event, the ``guard`` of sessions knows.
 
@@ -15,7 +16,7 @@ Owns: what is told and what follows from it. Must not know: how a session moves,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.ranges import numbers_of, to_ranges
@@ -23,6 +24,7 @@ from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.wire.codec import RUNS_MAX
+from reknit.wire.marks import numbers_of_event
 from reknit.wire.messages import Age, Lack
 
 __all__ = ["Heritage"]
@@ -38,8 +40,8 @@ class Heritage:
 
     # --- at the old broker
 
-    def of(self, client: str) -> tuple[list[Age], list[Lack]]:
-        """Of the streams as many as there is room for."""
+    def of(self, client: str, aside: Iterable[Event] = ()) -> tuple[list[Age], list[Lack]]:
+        """Of the streams as many as there is room for. ``aside``: what has come here, but not to the session."""
         talk, now = self.talk, self.talk.turn.now
         signatures = {talk.signatures.of[pattern]: pattern for pattern in talk.table.of(client_hop(client))}
         wanted = talk.signatures.wanted_since
@@ -47,16 +49,24 @@ class Heritage:
             (signature, now - wanted(client, pattern), now - wanted(client, pattern, 1))
             for signature, pattern in signatures.items()
         ]
-        room = RUNS_MAX
+        came: dict[tuple[str, int], list[int]] = {}
+        for event in aside:
+            for signature, number in numbers_of_event(event):
+                came.setdefault((event.source, signature), []).append(number)
+        return ages[:RUNS_MAX], self._lacks(signatures, came)
+
+    def _lacks(self, signatures: Container[int], came: Mapping[tuple[str, int], list[int]]) -> list[Lack]:
+        talk, room = self.talk, RUNS_MAX
         lacks: list[Lack] = []
         for (source, signature), top in talk.streams.tops(talk.signatures.own):
             if signature in signatures:
-                missing = to_ranges(talk.lost.between(source, signature, 1, math.inf))
+                lost = talk.lost.between(source, signature, 1, math.inf)
+                missing = to_ranges({*lost, *came.get((source, signature), ())})
                 room -= len(missing) + 1
                 if room < 0:
                     break
                 lacks.append((source, signature, top, missing))
-        return ages[:RUNS_MAX], lacks
+        return lacks
 
     # --- in the next life
 
@@ -94,7 +104,9 @@ class Heritage:
 
     def _miss(self, source: str, signature: int, numbers: Iterable[int]) -> None:
         talk = self.talk
-        missing = [each for each in numbers if talk.cache.find(source, signature, each, -math.inf) is None]
+        some = list(numbers)
+        kept = talk.cache.find(source, signature, some, -math.inf)
+        missing = [number for number, each in zip(some, kept, strict=True) if each is None]
         talk.given_up(talk.lost.add(source, signature, missing, talk.turn.now, suspected=True))
 
     def _kept_for(self, client: str, has_had: Callable[[Event], bool]) -> list[tuple[Event, tuple[Pattern, ...]]]:

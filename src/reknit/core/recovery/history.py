@@ -1,19 +1,20 @@
 """Which events have been here: the guard against copies where events may come late.
 
 Links that lose nothing bring the events of a source in the order of their numbers, and the last number is all there is
-to remember. Where events are lost and recovered, a later one comes first. So for each source there is a *floor*, up to
-which everything counts as known, and the numbers above it that have come. As soon as the next number above the floor
-has come, the floor rises; and it does when there is no more room: then what has not come by now is taken for a copy,
-which loses an event that was very late, and doubles none.
+to remember. Where events are lost and recovered, a later one comes first. So for each source there are the *runs* of
+numbers that have come: one that is behind all others makes the last run longer, or a new one, for what nobody here
+wants does not come at all; one that comes late closes a gap, or makes one smaller. When there is no more room, the
+older half counts as one run from the first number on: what has not come by now is taken for a copy, which loses an
+event that was very late, and doubles none.
 
 Owns: these numbers. Must not know: what an event is about.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from reknit.core.recovery.ranges import to_ranges
 from reknit.wire.messages import Range
 
 __all__ = ["History"]
@@ -22,57 +23,59 @@ RUNS_MAX = 256
 """Runs of one source that are told."""
 
 IDS_MIN = 64
-"""Numbers above the floor that each source may have, however many sources there are."""
+"""Runs that each source may have, however many sources there are."""
 
 
 class _Source:
-    __slots__ = ("above", "floor")
+    """The first and the last number of each run, in ascending order; between two runs something is missing."""
+
+    __slots__ = ("firsts", "lasts")
 
     def __init__(self) -> None:
-        self.floor = 0
-        self.above: set[int] = set()  # only ever asked whether it holds a number, or sorted
+        self.firsts: list[int] = []
+        self.lasts: list[int] = []
 
 
 class History:
     def __init__(self, sources_max: int, ids_max: int) -> None:
-        """``ids_max``: numbers above floors, of all sources together; each keeps to its share whenever one of its own
-        comes above the floor, and has at least ``IDS_MIN``.
+        """``ids_max``: runs of all sources together; each keeps to its share whenever it has a new one, and has at
+        least ``IDS_MIN``.
         """
         self.sources_max = sources_max
         self.ids_max = ids_max
         self.forgotten = 0
-        """Numbers that were above a floor when it had to rise."""
+        """Runs that were not kept apart any more."""
         self._of: dict[str, _Source] = {}
 
     def knows(self, source: str, seq: int) -> bool:
         known = self._of.get(source)
-        return known is not None and (seq <= known.floor or seq in known.above)
+        if known is None or not known.lasts or seq > known.lasts[-1]:
+            return False
+        return known.firsts[bisect_left(known.lasts, seq)] <= seq
 
     def add(self, source: str, seq: int) -> bool:
         """False if it has been here before."""
         known = self._of.get(source)
         if known is None:
             known = self._begin(source)
-        if seq == known.floor + 1:
-            known.floor = seq
-            if known.above:
-                self._rise(known)
+        lasts = known.lasts
+        if not lasts or seq > lasts[-1]:
+            self._append(known, seq, seq)
             return True
-        if seq <= known.floor or seq in known.above:
+        at = bisect_left(lasts, seq)  # the run that holds it, or the first behind it
+        if known.firsts[at] <= seq:
             return False
-        known.above.add(seq)
-        if len(known.above) > IDS_MIN and len(known.above) > self.ids_max // len(self._of):
-            self._make_room(known)
+        self._insert(known, at, seq)
         return True
 
     def add_run(self, source: str, first: int, last: int) -> bool:
-        """All from ``first`` to ``last``, if they are just the next ones; if not, nothing is added."""
+        """All from ``first`` to ``last``, if they are behind all that have come; if not, nothing is added."""
         known = self._of.get(source)
         if known is None:
             known = self._begin(source)
-        if first != known.floor + 1 or known.above:
+        if known.lasts and first <= known.lasts[-1]:
             return False
-        known.floor = last
+        self._append(known, first, last)
         return True
 
     def runs(self) -> Iterator[tuple[str, list[Range]]]:
@@ -81,8 +84,7 @@ class History:
         Of the runs of one source the newest so many; whatever is before them counts, too.
         """
         for source, known in self._of.items():
-            above = to_ranges(known.above)
-            runs = [(1, known.floor), *above] if known.floor else above
+            runs = list(zip(known.firsts, known.lasts, strict=True))
             if len(runs) > RUNS_MAX:
                 runs = [(1, runs[-RUNS_MAX][1]), *runs[1 - RUNS_MAX :]]
             yield source, runs
@@ -93,17 +95,35 @@ class History:
         known = self._of[source] = _Source()
         return known
 
-    def _rise(self, known: _Source) -> None:
-        above = known.above
-        while known.floor + 1 in above:
-            known.floor += 1
-            above.remove(known.floor)
+    def _append(self, known: _Source, first: int, last: int) -> None:
+        lasts = known.lasts
+        if lasts and lasts[-1] + 1 == first:
+            lasts[-1] = last
+            return
+        known.firsts.append(first)
+        lasts.append(last)
+        self._keep_to_share(known)
 
-    def _make_room(self, known: _Source) -> None:
-        """The older half counts as known from now on."""
-        numbers = sorted(known.above)
-        older = numbers[: len(numbers) // 2]
-        self.forgotten += len(older)
-        known.floor = older[-1]
-        known.above = set(numbers[len(older) :])
-        self._rise(known)
+    def _insert(self, known: _Source, at: int, seq: int) -> None:
+        """Before run ``at``, and behind the one before that."""
+        firsts, lasts = known.firsts, known.lasts
+        meets_next, meets_last = firsts[at] == seq + 1, at > 0 and lasts[at - 1] == seq - 1
+        if meets_next and meets_last:
+            del firsts[at], lasts[at - 1]
+        elif meets_next:
+            firsts[at] = seq
+        elif meets_last:
+            lasts[at - 1] = seq
+        else:
+            firsts.insert(at, seq)
+            lasts.insert(at, seq)
+            self._keep_to_share(known)
+
+    def _keep_to_share(self, known: _Source) -> None:
+        """Where there are too many, the older half counts as one."""
+        count = len(known.firsts)
+        if count > IDS_MIN and count > self.ids_max // len(self._of):
+            half = count // 2 + 1
+            self.forgotten += half
+            known.firsts[:half] = [1]
+            known.lasts[: half - 1] = []

@@ -10,7 +10,7 @@ Owns: the entries and when each is to be asked for. Must not know: whom to ask, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Loss", "LostBuffer", "Triple"]
 
@@ -44,10 +44,13 @@ class LostBuffer:
         self.backoff = backoff
         self.wait_s_max = wait_s_max
         self.hold_s = 0.0  # before an entry is asked for at all
+        self.is_held: Callable[[int], bool] = lambda _: True  # by signature: whether that goes for its entries
         self.overflowed = 0
         self.removed = 0  # entries so far, for whatever reason
         self.entries: dict[Triple, Loss] = {}
         """The oldest first; asked after every event, whether there is any."""
+        self.highest: dict[tuple[str, int], int] = {}
+        """By source and signature: no entry has a higher number. Asked after every run, while there is any."""
         self._numbers: dict[int, dict[str, dict[int, Loss]]] = {}  # by signature and source
 
     def __len__(self) -> int:
@@ -60,14 +63,16 @@ class LostBuffer:
         self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool
     ) -> list[tuple[Triple, Loss]]:
         """Those that had to make room."""
+        hold_s = self.hold_s if self.hold_s and self.is_held(signature) else 0.0
         for number in numbers:
             triple = (source, signature, number)
             known = self.entries.get(triple)
             if known is not None:
                 known.suspected = known.suspected and suspected
                 continue
-            loss = self.entries[triple] = Loss(now, suspected, now + self.hold_s)
+            loss = self.entries[triple] = Loss(now, suspected, now + hold_s)
             self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
+            self.highest[source, signature] = max(number, self.highest.get((source, signature), 0))
         gone = [each for each, _ in zip(self.entries.items(), range(len(self.entries) - self.losses_max), strict=False)]
         for triple, _ in gone:
             self.remove(triple)
@@ -97,7 +102,7 @@ class LostBuffer:
             sources = self._numbers[signature]
             del sources[source][number]
             if not sources[source]:
-                del sources[source]
+                del sources[source], self.highest[source, signature]
             if not sources:
                 del self._numbers[signature]
         return loss

@@ -106,6 +106,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leave_s_max: Annotated[float, msgspec.Meta(ge=0)] = 10.0
     """How long a session that is to move stays because something that it wants is missing."""
 
+    bequest_bytes_max: Positive = 1024 * 1024
+    """Events of its cache that a broker which is drained hands over to the one that takes its clients, the newest."""
+
     patterns_max: Positive = 65_536
     """Patterns whose events this broker numbers."""
 
@@ -116,7 +119,7 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sources whose events, and the ways by which they come, are remembered."""
 
     ids_max: Positive = 262_144
-    """Events that are remembered one by one, as the guard against copies."""
+    """Runs of events that came without a gap, of all sources together, as the guard against copies."""
 
     rounds_max: Positive = 4096
     """Rounds, of this broker and of others, that are remembered, so that each is answered once."""

@@ -35,7 +35,9 @@ class Passing:
         self._own = talk.signatures.own
         self._spoke_at = -1.0
         self._spoke_for: tuple[int, ...] = ()
+        self._one_run = False  # whether all that was numbered last is one
         self._lost_now, self._find_stream = talk.lost.entries, talk.streams.find  # asked for every run
+        self._highest = talk.lost.highest
 
     # --- published here
 
@@ -53,7 +55,15 @@ class Passing:
             if route.signatures:
                 self._number(some, route.signatures[:NUMBERS_MAX])
                 numbered += some
+        self._one_run = len(parts) == 1
         return numbered
+
+    def keep(self, events: Sequence[Event]) -> None:
+        """What was just numbered."""
+        run = None
+        if events and self._one_run:
+            run = Run(events[0].source, events[-1].marks, events[0].number or 0, events[-1].number or 0)
+        self.cache.put_own(events, self.turn.now, run)
 
     def _number(self, events: Sequence[Event], signatures: tuple[int, ...]) -> None:
         number, marks, told = self.numbering.stamp(signatures, len(events), self.turn.now)
@@ -75,7 +85,7 @@ class Passing:
         ``run``: all of them, if they are one.
         """
         if run is not None and frame:
-            self.cache.put_frame(frame, len(events), self._look_at(run), self.turn.now)
+            self.cache.put_frame(frame, len(events), self._look_at(run), self.turn.now, run)
         else:
             self._note_runs(events, frame)
         if self.records:
@@ -99,8 +109,11 @@ class Passing:
             if epoch is None:
                 continue
             wanted, first, last = True, run.first + lag, run.last + lag
-            stream = self._find_stream((run.source, signature))
-            if stream is not None and stream.top + 1 == first and stream.epoch == epoch and not self._lost_now:
+            key = (run.source, signature)
+            stream, is_next = self._find_stream(key), False
+            if stream is not None and stream.top + 1 == first and stream.epoch == epoch:
+                is_next = not self._lost_now or self._highest.get(key, 0) < first
+            if stream is not None and is_next:
                 stream.top = last
             elif 0 < first <= last <= INTEGER_MAX:
                 self.talk.arrived(run.source, signature, first, last, epoch)

@@ -16,12 +16,14 @@ from typing import Any
 
 from reknit.core.links.custody import Custody
 from reknit.core.overlay.overlay import Overlay
+from reknit.core.recovery.bequest import Bequests
 from reknit.core.recovery.cache import EventCache
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.heartbeat import Heartbeat
 from reknit.core.recovery.heritage import Heritage
 from reknit.core.recovery.history import History
 from reknit.core.recovery.leaving import Leaving
+from reknit.core.recovery.lost import Triple
 from reknit.core.recovery.numbering import Numbering
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.recovery.order import Order
@@ -80,9 +82,10 @@ class Recovery:
         self.leaving = Leaving(self.talk, self.order)
         self.heritage = Heritage(self.talk)
         self.returns = Returns(self.talk, history)
+        self.bequests = Bequests(self.talk, history, self.returns)
         passing = Passing(self.talk, numbering, self.silence, records=records, remembers=remembers)
         self.number = passing.number
-        self._note = passing.note
+        self._keep, self._note = passing.keep, passing.note
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
         self._round_at: float | None = None
@@ -92,7 +95,7 @@ class Recovery:
 
     def keep(self, events: Sequence[Event]) -> None:
         """They were published and numbered here."""
-        self.cache.put(events, True, self.turn.now)
+        self._keep(events)
         if self._round_at is None and self._proactive:
             self._set_round()
 
@@ -142,6 +145,11 @@ class Recovery:
             case Repair():
                 yield from self.returns.repaired(message)
 
+    def leave(self) -> None:
+        """This broker is about to leave for good: nobody else could say, or give, what only it knows and has."""
+        self.bequests.leave()
+        self.heartbeat.end()
+
     def release_held(self) -> None:
         """It is known by now who wants what."""
         self.heartbeat.release_held()
@@ -149,7 +157,11 @@ class Recovery:
     # --- times
 
     def deadline(self) -> float | None:
-        return earliest(self._round_at, self.silence.deadline(), self.lost.next_expiry(), self.order.deadline())
+        """Asked in every turn; where nothing is missing and nobody waits, only silence is to be told."""
+        silence = self.silence.deadline()
+        if self._round_at is None and not self._lost_now and not self.order.busy:
+            return silence
+        return earliest(self._round_at, silence, self.lost.next_expiry(), self.order.deadline())
 
     def due(self) -> None:
         now = self.turn.now
@@ -179,11 +191,16 @@ class Recovery:
         """The last resort, for what those who were asked do not have."""
         if self.options.last_resort_s:
             now = self.turn.now
-            stubborn = self.lost.stubborn(self.options.last_resort_s, now)
+            long_missing = self.lost.stubborn(self.options.last_resort_s, now)
+            stubborn = [each for each in long_missing if self._is_asked_for(each)]
             for signature in dict.fromkeys(signature for _, signature, _ in stubborn):
                 ask_for(self.talk, signature, Manner.EVERYBODY, self.talk.neighbours())
             for triple in stubborn:
                 self.lost.rest(triple, now)
+
+    def _is_asked_for(self, triple: Triple) -> bool:
+        """Not where the algorithm for the pattern is ``none``: there it is only known that something is missing."""
+        return any(each.concerns(triple[1]) for each in self.strategies)
 
     # --- looking in
 

@@ -63,21 +63,21 @@ class Returns:
     def _events_of(self, repair: Repair) -> Iterator[Returned]:
         talk = self.talk
         for event, age_s in sorted(zip(repair.events, repair.ages_s, strict=True), key=lambda pair: pair[0].seq):
-            if event.source == self.talk.source or not self._is_missed(event):
+            if event.source == self.talk.source or not self.is_missed(event):
                 talk.figures.unasked += not self.history.knows(event.source, event.seq)
                 continue
             new = self.history.add(event.source, event.seq)
-            self._arrived_again(event)
+            self.arrived_again(event)
             if new:
                 self.talk.cache.put([event], True, self.turn.now - age_s)
                 talk.figures.recovered += 1
                 self.turn.see(Kind.RECOVERED, peer=repair.sender, event=event)
             yield Returned(event, self.turn.now - age_s, new)
 
-    def _is_missed(self, event: Event) -> bool:
+    def is_missed(self, event: Event) -> bool:
         return any((event.source, *number) in self.talk.lost for number in numbers_of_event(event))
 
-    def _arrived_again(self, event: Event) -> None:
+    def arrived_again(self, event: Event) -> None:
         """By another way than events usually come, which is not to be remembered."""
         for signature, number in numbers_of_event(event):
             if (epoch := self.talk.signatures.own.get(signature)) is not None:

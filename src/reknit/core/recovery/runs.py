@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from reknit.model.event import Event
 
 __all__ = ["Run", "one_run", "runs_of"]
 
 
-class Run:
+class Run(msgspec.Struct, gc=False):
     """``first``, ``last``: the numbers that stand in its events."""
 
-    __slots__ = ("first", "last", "marks", "source")
-
-    def __init__(self, source: str, marks: bytes, first: int, count: int = 1) -> None:
-        self.source = source
-        self.marks = marks
-        self.first = first
-        self.last = first + count - 1
+    source: str
+    marks: bytes
+    first: int
+    last: int
 
     def __len__(self) -> int:
         return self.last - self.first + 1
@@ -34,14 +33,12 @@ def one_run(events: Sequence[Event]) -> Run | None:
     """All of them, if they are one run and nothing of their source has been between them, as is most often so."""
     if not events or not events[0].number:
         return None
-    source, marks, first, seq = events[0].source, events[0].marks, events[0].number, events[0].seq
-    number = first
-    for event in events:
-        if event.seq != seq or event.number != number or event.marks != marks or event.source != source:
+    source, marks, first = events[0].source, events[0].marks, events[0].number
+    lag = first - events[0].seq
+    for seq, event in enumerate(events, events[0].seq):
+        if event.seq != seq or event.number != seq + lag or event.marks != marks or event.source != source:
             return None
-        seq += 1
-        number += 1
-    return Run(source, marks, first, len(events))
+    return Run(source, marks, first, first + len(events) - 1)
 
 
 def runs_of(events: Iterable[Event]) -> list[Run]:
@@ -52,7 +49,7 @@ def runs_of(events: Iterable[Event]) -> list[Run]:
     found: list[Run] = []
     newest: dict[tuple[str, bytes], Run] = {}
     source, marks, last = "", b"", 0
-    run = Run(source, marks, last)
+    run = Run(source, marks, last, last)
     for event in events:
         if event.number == last + 1 and event.marks == marks and event.source == source:
             last += 1
@@ -63,7 +60,7 @@ def runs_of(events: Iterable[Event]) -> list[Run]:
         if known is not None and known.last + 1 == last:
             run = known
         else:
-            run = newest[source, marks] = Run(source, marks, last)
+            run = newest[source, marks] = Run(source, marks, last, last)
             found.append(run)
     run.last = last
     return [each for each in found if each.first]

@@ -9,6 +9,7 @@ Owns: when that is due. Must not know: numbers, or how they are said.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 __all__ = ["Silence"]
@@ -65,11 +66,10 @@ class Silence:
         return left
 
     def deadline(self) -> float | None:
-        first = next(iter(self._spoke.values()), None)
-        times = [at for at, _ in self._said.values()]
-        if first is not None:
-            times.append(first + self.wait_s)
-        return min(times, default=None)
+        again = min(self._said.values())[0] if self._said else math.inf
+        for spoke in self._spoke.values():  # the first of them
+            return min(spoke + self.wait_s, again)
+        return again if self._said else None
 
     def _say_later(self, signature: int, count: int, now: float) -> None:
         if count < self.times:

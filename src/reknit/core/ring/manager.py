@@ -65,7 +65,21 @@ class Manager:
             return why
         if missing:
             return f"{missing[0]} is on the ring, and the plan has no place for it: the network has changed"
-        return "" if self.turn.node in names else f"the plan has no place for {self.turn.node}"
+        if self.turn.node not in names:
+            return f"the plan has no place for {self.turn.node}"
+        return self._difference(places)
+
+    def _difference(self, places: Sequence[Place]) -> str:
+        """Between the network of the plan and this one, as far as it can be seen from here. Others look again."""
+        chord = self.station.plane.member.chord
+        ids = {name: number for number, name, _ in (*chord.known(), self.station.me)}
+        for (_, name, _), was in places:
+            if name in ids and ids[name] != was:
+                return f"the network has changed: {name} is at {ids[name]}, not at {was}"
+        few = len(chord.behind) < self.options.successors_max
+        whole = chord.alone or (few and chord.behind[-1:] == [chord.before])  # once round: there is nobody else
+        gone = [name for (_, name, _), _ in places if name not in ids] if whole else []
+        return f"the network has changed: {gone[0]} is not on the ring" if gone else ""
 
     # --- steps
 

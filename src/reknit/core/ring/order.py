@@ -10,7 +10,8 @@ Owns: the last number of each source and topic, and what waits. Must not know: w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -70,6 +71,30 @@ class Order:
 
     def _is_fresh(self, topic: str) -> bool:
         return self.turn.now < self._since.get(topic, self.turn.now) + self.wait_s_max
+
+    def is_sure_of(self, topic: str) -> bool:
+        """It is wanted for so long that whatever is missing of it is missed."""
+        return topic in self._since and not self._is_fresh(topic)
+
+    # --- sessions that move
+
+    def lasts(self, topics: Collection[str]) -> list[tuple[str, str, int]]:
+        """Of these topics: each source, and the number of its last event that was delivered here."""
+        return [(source, topic, seq) for (source, topic), seq in self._last.items() if topic in topics]
+
+    def waiting(self, topics: Collection[str]) -> list[Load]:
+        """What waits of these topics, in the order of each source."""
+        found = [(line, waiting) for line, waiting in self._waiting.items() if line[1] in topics]
+        return [waiting[seq][0] for _, waiting in found for seq in sorted(waiting)]
+
+    def inherit(self, topics: Iterable[str], lasts: Iterable[tuple[str, str, int]]) -> None:
+        """What was delivered elsewhere; of these topics nothing else is missing."""
+        self._since.update(dict.fromkeys(topics, -math.inf))
+        self._last.update({(source, topic): seq for source, topic, seq in lasts})
+
+    def ahead_of(self, other: Order) -> dict[_Line, int]:
+        """The lines of which more was delivered by this one than by the other."""
+        return {line: seq for line, seq in self._last.items() if seq > other._last.get(line, 0)}
 
     # --- events
 

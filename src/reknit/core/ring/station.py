@@ -64,6 +64,7 @@ class Station:
         self.peers = Peers(turn, links, options.lost_s)
         self.order = Order(turn, options.order_s_max, options.lines_max)
         self.carriage = Carriage(turn, self.peers, self._plane, self._arrive, waiting_max)
+        self.saw: Callable[[Load], None] = lambda load: None  # is told what has come, whether it is in order or not
         self.unknown = 0  # words in versions that nobody knows here
         self.lost: Callable[[str], None] = lambda peer: None  # is told who is gone
         self.behind: Callable[[str], None] = lambda peer: None  # is told who speaks in a version that is over
@@ -138,6 +139,10 @@ class Station:
         for plane in self.planes.values():
             plane.member.want_no_more(topic)
 
+    def shows(self, topic: str) -> bool:
+        """Whether events of this topic come here, in whatever version."""
+        return bool(self.planes) and all(plane.member.trees.shows(topic) for plane in self.planes.values())
+
     def _see(self, plane: Plane, topic: str, hop: int, leads: bool) -> None:
         if plane.version == self.counts:
             kind = Kind.ROUTE_ADDED if leads else Kind.ROUTE_REMOVED
@@ -150,6 +155,7 @@ class Station:
 
     def _arrive(self, load: Load) -> None:
         if self.order.wants(load.event.topic):
+            self.saw(load)
             for each in self.order.arrive(load):
                 self.deliver(each)
 

@@ -95,6 +95,10 @@ class Trees:
         """To whom an event of the topic goes on from here."""
         return list(self.counts.get(topic, ()))
 
+    def shows(self, topic: str) -> bool:
+        """Clients here want it, and the topic's tree leads here."""
+        return topic in self.wanted and self.me in self.entries.get(topic, ())
+
     def is_torn(self, topic: str) -> bool:
         """There is a member here to which no way is known."""
         return any(each == topic and member not in self._dead for each, member in self._strays)
@@ -147,18 +151,21 @@ class Trees:
     # --- entries
 
     def _grow(self, topic: str, member: int, parent: int, hops: int = 0) -> None:
-        """One that is there is passed on all the same: who says it anew has a reason, and it may be missing there."""
+        """One that is there is passed on all the same: who says it anew has a reason, and it may be missing there.
+
+        But not back: where each holds the other for the next on the way, it would go to and fro for nothing.
+        """
         if hops > self.hops_max:
             return
         entries = self.entries.setdefault(topic, {})
         if (entry := entries.get(member)) is None:
             entry = entries[member] = Entry({parent: None}, None)
-            self._lead(topic, member, entry, self._hop(member), hops)
+            self._lead(topic, member, entry, self._hop(member), hops, parent)
         else:
             entry.parents[parent] = None
             if self._hearsay.get((topic, member)) == parent:
                 del self._hearsay[topic, member]
-            if entry.hop is not None:
+            if entry.hop is not None and entry.hop != parent:
                 self.send(entry.hop, Branch(topic, member, True, hops + 1))
         self._check_end(topic, member, entry)
 
@@ -202,8 +209,10 @@ class Trees:
         if member == self.me and topic in self.wanted:
             self._unsure[topic] = None
 
-    def _lead(self, topic: str, member: int, entry: Entry, hop: int | None, hops: int = 0) -> None:
-        """From now on the branch leads there."""
+    def _lead(
+        self, topic: str, member: int, entry: Entry, hop: int | None, hops: int = 0, knows: int | None = None
+    ) -> None:
+        """From now on the branch leads there. ``knows``: who needs not be told."""
         old, entry.hop = entry.hop, hop
         if hop == old:
             return
@@ -212,7 +221,8 @@ class Trees:
             counts[hop] = counts.get(hop, 0) + 1
             if counts[hop] == 1:
                 self.watch(topic, hop, True)
-            self.send(hop, Branch(topic, member, True, hops + 1))
+            if hop != knows:
+                self.send(hop, Branch(topic, member, True, hops + 1))
         if old is not None:
             self._uncount(topic, old)
             self.send(old, Branch(topic, member, False))

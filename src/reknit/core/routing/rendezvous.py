@@ -34,22 +34,42 @@ class Rendezvous(Routing):
         super().__init__(turn, send)
         self.want: Callable[[str], None] = lambda topic: None
         self.want_no_more: Callable[[str], None] = lambda topic: None
-        self._wanted: Counter[str] = Counter()  # by topic: how many subscriptions
+        self.wanted: Counter[str] = Counter()  # by topic: how many subscriptions
+        self._held: Counter[str] = Counter()  # by topic: how many sessions that have gone may still need its events
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
         if has_wildcard(pattern.topic):
             self.turn.tell(Kind.REFUSED, client=name, pattern=pattern, detail=NO_WILDCARDS)
         elif self._add_client(name, pattern):
-            self._wanted[pattern.topic] += 1
-            if self._wanted[pattern.topic] == 1:
-                self.want(pattern.topic)
+            self.wanted[pattern.topic] += 1
+            self._more(pattern.topic)
 
     def unsubscribe(self, name: str, pattern: Pattern) -> None:
         if self._remove_client(name, pattern):
-            self._wanted[pattern.topic] -= 1
-            if not self._wanted[pattern.topic]:
-                del self._wanted[pattern.topic]
-                self.want_no_more(pattern.topic)
+            self.wanted[pattern.topic] -= 1
+            if not self.wanted[pattern.topic]:
+                del self.wanted[pattern.topic]
+            self._fewer(pattern.topic)
+
+    # --- topics that somebody needs who is no client here (any more)
+
+    def hold(self, topic: str) -> None:
+        self._held[topic] += 1
+        self._more(topic)
+
+    def let_go(self, topic: str) -> None:
+        self._held[topic] -= 1
+        if not self._held[topic]:
+            del self._held[topic]
+        self._fewer(topic)
+
+    def _more(self, topic: str) -> None:
+        if self.wanted[topic] + self._held[topic] == 1:
+            self.want(topic)
+
+    def _fewer(self, topic: str) -> None:
+        if topic not in self.wanted and topic not in self._held:
+            self.want_no_more(topic)
 
     # --- there are no neighbours that tell what they want
 

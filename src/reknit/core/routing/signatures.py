@@ -27,8 +27,8 @@ class Signatures:
         """Those that clients here want, and the number of the epoch."""
         self._since: dict[int, float] = {}  # by signature: when the epoch began
         self._wishes: dict[tuple[str, Pattern], float] = {}  # by client
-        self._surely: dict[tuple[str, Pattern], float] = {}  # of those that a life before has kept: since when at least
-        self._came: dict[tuple[str, Pattern], float] = {}  # those that have come from elsewhere: when
+        self._surely: dict[str, dict[Pattern, float]] = {}  # of those that a life before has kept: since when at least
+        self._came: dict[str, dict[Pattern, float]] = {}  # by client, those that have come from elsewhere: when
         self._wanting: dict[int, int] = {}  # by signature: how many clients
         self._epochs = 0
         self.ended: Callable[[str, Pattern], None] | None = None
@@ -54,29 +54,32 @@ class Signatures:
     def inherit(self, client: str, pattern: Pattern, age_s: float, surely_s: float) -> None:
         """It has wanted it for so long, at another broker before; and the same of what is not of QoS 0."""
         if (client, pattern) in self._wishes:
-            self._came.setdefault((client, pattern), self._wishes[client, pattern])
+            self._came.setdefault(client, {}).setdefault(pattern, self._wishes[client, pattern])
             since = min(self.turn.now - age_s, self._wishes[client, pattern])
             self._wishes[client, pattern] = since
             self.recall(client, pattern, min(since, self.turn.now - surely_s))
 
     def settle(self, client: str) -> None:
         """What it wants, it has wanted since it came here: it is too late for what was before."""
-        for key in [key for key in self._came if key[0] == client]:
-            self._wishes[key] = self._came.pop(key)
-            self._surely.pop(key, None)
+        for pattern, came in self._came.pop(client, {}).items():
+            self._wishes[client, pattern] = came
+        self._surely.pop(client, None)
 
     def recall(self, client: str, pattern: Pattern, since: float) -> None:
         """A life before knew of it by then; and what it was given since, it has written down, unless it was QoS 0."""
         if (client, pattern) in self._wishes:
             signature, since = self.of[pattern], min(since, self.turn.now)
-            self._surely[client, pattern] = since
+            self._surely.setdefault(client, {})[pattern] = since
             self._since[signature] = min(since, self._since[signature])
 
     def want_no_more(self, client: str, pattern: Pattern) -> None:
         signature = self.of[pattern]
         del self._wishes[client, pattern]
-        self._surely.pop((client, pattern), None)
-        self._came.pop((client, pattern), None)
+        for times in (self._came, self._surely):
+            if client in times:
+                times[client].pop(pattern, None)
+                if not times[client]:
+                    del times[client]
         self._wanting[signature] -= 1
         if not self._wanting[signature]:
             del self._wanting[signature], self.own[signature], self._since[signature]
@@ -91,4 +94,4 @@ class Signatures:
     def wanted_since(self, client: str, pattern: Pattern, qos: int = 0) -> float:
         """As far as it is known of events of this QoS whether the client has had them."""
         since = self._wishes[client, pattern]
-        return min(since, self._surely.get((client, pattern), since)) if qos else since
+        return min(since, self._surely.get(client, {}).get(pattern, since)) if qos else since

@@ -42,7 +42,7 @@ from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from reknit.wire.messages import Age, Lack, Message, Offer, Opened, Rest, Taken, Told, Withdraw
 
-__all__ = ["Arrivals"]
+__all__ = ["Arrivals", "Guest"]
 
 _Held: TypeAlias = tuple[Event, tuple[Pattern, ...]]
 _HasHad: TypeAlias = Callable[[Event], bool]
@@ -50,7 +50,9 @@ _TOO_LATE = "it took too long"
 
 
 @dataclass(slots=True)
-class _Arrival:
+class Guest:
+    """One session that arrives."""
+
     peer: str
     move: int
     expires: float
@@ -85,10 +87,11 @@ class Arrivals:
         self.send = send
         self.copies = copies
         self.options = options
-        self.of: dict[str, _Arrival] = {}  # by client
+        self.of: dict[str, Guest] = {}  # by client
         self.aged: Callable[[str, list[Age]], None] = lambda client, ages: None  # is told how old its wishes are
         self.left_for: Callable[[str, list[Lack], _HasHad], list[_Held]] = lambda client, lacks, has_had: []
         """Is told what it lacks, and says what is here of what it wants and has not had."""
+        self.give_late: Callable[[Event, Match], None] = lambda event, match: None  # as if it had just come back
 
     # --- what the old broker says
 
@@ -98,7 +101,7 @@ class Arrivals:
             if refused := self._refusal(peer, offer.client):
                 self.send(peer, Opened(offer.client, offer.move, refused, retry=False))
                 return
-            arrival = self.of[offer.client] = _Arrival(peer, offer.move, self._lease())
+            arrival = self.of[offer.client] = Guest(peer, offer.move, self._lease())
         if arrival is None or not self._is(arrival, peer, offer.move) or arrival.parts != offer.part:
             return  # a part of what was refused, or given up
         arrival.parts += 1
@@ -119,7 +122,7 @@ class Arrivals:
             return f"{self.turn.node} has {len(self.clients)} sessions, and takes no more"
         return ""
 
-    def _open(self, client: str, arrival: _Arrival) -> None:
+    def _open(self, client: str, arrival: Guest) -> None:
         arrival.open = True
         self.clients[client] = None
         self.turn.effects.append(Reserve(client))
@@ -145,7 +148,7 @@ class Arrivals:
         elif rest.last:
             self._arrive(rest.client, arrival)
 
-    def _fill(self, client: str, arrival: _Arrival, rest: Rest) -> None:
+    def _fill(self, client: str, arrival: Guest, rest: Rest) -> None:
         """From here on all is this broker's to deliver, but for what the client has had."""
         arrival.filling = True
         self.copies.expect(client, rest.seen)
@@ -156,7 +159,7 @@ class Arrivals:
         self.aged(client, rest.ages)
         arrival.lacks = rest.lacks
 
-    def _arrive(self, client: str, arrival: _Arrival) -> None:
+    def _arrive(self, client: str, arrival: Guest) -> None:
         arrival.here = True
         self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
         self.turn.effects.append(Import(client, b"".join(arrival.state)))
@@ -182,14 +185,22 @@ class Arrivals:
         known = arrival is not None and self._is(arrival, peer, told.move)
         if known:
             self.claimed(told.client)
+        if told.lacks and told.client not in self.of and self.copies.guard.is_watched(told.client):
+            self._make_up(told.client, told.lacks)  # also where the client has come before this word
         return known
+
+    def _make_up(self, client: str, lacks: list[Lack]) -> None:
+        """For what came back to its old broker when it could not go along any more."""
+        for event, patterns in self.left_for(client, lacks, lambda event: self.copies.is_one(event, client)):
+            if self.copies.guard.give(event, client):
+                self.give_late(event, (client, patterns))
 
     def on_withdraw(self, peer: str, withdraw: Withdraw) -> None:
         arrival = self.of.get(withdraw.client)
         if arrival is not None and self._is(arrival, peer, withdraw.move):
             self._forget(withdraw.client)
 
-    def _is(self, arrival: _Arrival, peer: str, move: int) -> bool:
+    def _is(self, arrival: Guest, peer: str, move: int) -> bool:
         return arrival.peer == peer and arrival.move == move
 
     # --- events
@@ -216,7 +227,7 @@ class Arrivals:
     def recall(self, moves: Iterable[KeepMove]) -> None:
         """Sessions that had come in a life before, and of which nobody has said that they are ours."""
         for each in moves:
-            self.of[each.client] = _Arrival(each.peer, each.move, math.inf, open=True, here=True)
+            self.of[each.client] = Guest(each.peer, each.move, math.inf, open=True, here=True)
             self.shares.hold(each.client)
 
     def ended(self, client: str) -> None:

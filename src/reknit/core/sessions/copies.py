@@ -6,8 +6,8 @@ to the next life of the dead one, which knows nothing, the copy would be deliver
 its old broker has seen, as far as the new one has not; and as sources' numbers only rise, an entry is of no use once
 the new one has seen as much itself. Where nobody has died, nothing is left to be kept. The new one may die in its
 turn, so where sessions are kept, these numbers have an entry that lasts as long as they are of use. Where links lose
-events, one may come behind later ones: then a number is kept until what a session that has moved may lack is known
-(``guard``), and of one that a life before has left as long as the session.
+events, one may come behind later ones: then a number is kept for as long as such may come back (``guard``), and after
+that like any other, until this broker has seen as much itself.
 
 Owns: these numbers. Must not know: why a session has moved.
 """
@@ -38,7 +38,8 @@ class Copies:
         self.guard = Guard(turn)
         self.runs: Callable[[], Iterable[tuple[str, list[Range]]]] | None = None
         """By source, what came by this broker; none if nothing that was lost comes back."""
-        self.lacks: Callable[[str], tuple[list[Age], list[Lack]]] = lambda _: ([], [])  # how old wishes are, and so on
+        self.lacks: Callable[[str, Iterable[Event]], tuple[list[Age], list[Lack]]] = lambda client, aside: ([], [])
+        """How old its wishes are, and what it has not had, also of what was put aside for it."""
         self.late = False  # whether events may come behind later ones of their source
         self.last_of_own: Callable[[], int] = int  # the number of the last event that was published here
 
@@ -66,7 +67,7 @@ class Copies:
             return seen, self.had(client), {}, [], []
         here = [*self.runs(), *([(self._own, [(1, last)])] if last else [])]
         runs = self.guard.brings(client, seen, self._of.get(client, {}), here)
-        return seen, self.had(client), runs, *self.lacks(client)
+        return seen, self.had(client), runs, *self.lacks(client, ())
 
     def expect(self, client: str, *before: Mapping[str, int]) -> None:
         """A session comes, from another broker or from a life before, whose client may have had these.
@@ -82,6 +83,8 @@ class Copies:
                     ahead[source] = last
         if ahead:
             self._of[client] = ahead
+            if late:
+                self.guard.remember(client)
 
     def keep(self, client: str) -> None:
         """Its session is here: the next life has to know what it brought along."""
@@ -145,7 +148,7 @@ class Copies:
             return False
         if event.seq <= ahead[event.source]:
             return True
-        if self.late:
+        if self.late and (self.runs is None or self.guard.remembers(client)):
             return False
         del ahead[event.source]
         if not ahead:

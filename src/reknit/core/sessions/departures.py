@@ -320,7 +320,8 @@ class Departures:
         del self._moves[client]
         drain.moved += 1
         self.turn.see(Kind.MOVED_OUT, client=client, peer=peer)
-        self.send(peer, Told(client, move.number))
+        _, lacks = self.copies.lacks(client, [event for event, _ in move.aside])
+        self.send(peer, Told(client, move.number, lacks))
         self.turn.effects.append(Redirect(client, peer, drain.door))
         for pattern in self.routing.table.of(client_hop(client)):
             self.routing.unsubscribe(client, pattern)

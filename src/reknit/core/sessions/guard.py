@@ -37,7 +37,7 @@ class Guard:
         """For how long a session is watched that has come, and what it has had is remembered."""
         self._runs: dict[str, dict[str, list[Range]]] = {}  # by client and source
         self._given: dict[str, dict[EventId, None]] = {}  # by client that is watched
-        self._until: dict[str, float] = {}
+        self._until: dict[str, float] = {}  # the first to end first, as all last equally long
 
     def __bool__(self) -> bool:
         return bool(self._runs or self._given)
@@ -46,7 +46,16 @@ class Guard:
         """Its session comes, and has had these."""
         self._runs[client] = {source: list(each) for source, each in runs.items()}
         self._given[client] = {}
+        self.remember(client)
+
+    def remember(self, client: str) -> None:
+        """What is known of it elsewhere is of use for the same time; ``over`` says when that has passed."""
+        self._until.pop(client, None)
         self._until[client] = self.turn.now + self.watch_s
+
+    def remembers(self, client: str) -> bool:
+        """Whether what it may lack may still come back."""
+        return client in self._until
 
     def forget(self, client: str) -> None:
         self._runs.pop(client, None)
@@ -55,7 +64,11 @@ class Guard:
 
     def over(self) -> list[str]:
         """Sessions that came so long ago that they are like any other; they are forgotten here."""
-        old = [client for client, until in self._until.items() if self.turn.now >= until]
+        old = []
+        for client, until in self._until.items():
+            if self.turn.now < until:
+                break
+            old.append(client)
         for client in old:
             self.forget(client)
         return old

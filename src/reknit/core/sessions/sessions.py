@@ -89,6 +89,9 @@ class Sessions:
         self.departures.again = leaves
         overlay.leaves.had_left = lambda: self.departures.again and not clients
         self.ordered: Callable[[Subscribe], None] = lambda _: None  # is told who wants events in their order
+        self.begins: Callable[[Attach], None] = lambda _: None  # is told who has come
+        self.single: Callable[[], bool] = lambda: False  # asked whether a session moves by itself
+        self.wishes_of: Callable[[str], None] = lambda _: None  # is told whose wishes have changed
         self.kept: Callable[[str, Pattern, float], None] = lambda client, pattern, since: None
         """Is told what a life before wanted, and since when at the least."""
         self.settled: Callable[[str], None] = lambda _: None  # is told whose session came here long ago
@@ -227,9 +230,13 @@ class Sessions:
         """There will be nobody to tell us of the sessions that have come from there."""
         self._returned.pop(peer, None)
         for client in self.arrivals.here_from(peer):
-            self.homes.moved_in(client, peer)
-            if client not in self.homes.over:
-                self.arrivals.claimed(client)
+            self.claim(client, peer)
+
+    def claim(self, client: str, peer: str) -> None:
+        """Its session, which has come from there, is ours though nobody has said so."""
+        self.homes.moved_in(client, peer)
+        if client not in self.homes.over:
+            self.arrivals.claimed(client)
 
     # --- clients
 
@@ -237,6 +244,7 @@ class Sessions:
         if each.client not in self.clients:
             self.clients[each.client] = None
             self.turn.see(Kind.ATTACHED, client=each.client)
+        self.begins(each)
         self.arrivals.claimed(each.client)
         self.homes.begun(each.client)
 
@@ -326,6 +334,7 @@ class Sessions:
         self.departures.take_back(each.client)  # what was offered would not be true any more
         for pattern in each.patterns:
             self.routing.subscribe(each.client, pattern)
+        self.wishes_of(each.client)
         self.ordered(each)
 
     def unsubscribe(self, each: Unsubscribe) -> None:
@@ -333,6 +342,7 @@ class Sessions:
         self.turn.note_deliveries()  # what was kept aside for it came before
         for pattern in each.patterns:
             self.routing.unsubscribe(each.client, pattern)
+        self.wishes_of(each.client)
 
     # --- events
 
@@ -364,7 +374,7 @@ class Sessions:
         for client in self.copies.settle():
             self.settled(client)
         waiting = self.arrivals.of or self._asked or self.copies or self.homes.over
-        self.busy = bool(waiting) or self.departures.drain is not None
+        self.busy = bool(waiting) or self.departures.drain is not None or self.single()
 
     # --- looking in
 

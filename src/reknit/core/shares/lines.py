@@ -3,7 +3,8 @@
 So every broker can decide who gets an event, from its own copy of the book, without asking anybody. A broker writes its
 own lines only, but for one case: where the tree has been split, those of others are declared gone, since nobody knows
 who is beyond the split; whoever reads that of itself and is still there says so again. In the same way a broker that
-was restarted puts right what its former life had written.
+was restarted puts right what its former life had written. If that one has died before all had heard of a split, its
+next life *doubts* what it hears of others for a while: it declares each line gone, once, and hears who is still there.
 
 The decision goes round among the brokers, each as often as it has members that are connected; where nobody is, as
 often as it has members at all.
@@ -18,8 +19,10 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reknit.core.book.book import Book, Key
+from reknit.core.links.former import DOUBT_S, Former
 from reknit.core.routing.table import Table
 from reknit.core.routing.table import client as client_hop
+from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.model.pattern import BadPattern, Pattern
 
@@ -55,9 +58,10 @@ _counts: msgspec.msgpack.Decoder[Count] = msgspec.msgpack.Decoder(Count)
 
 
 class GroupLines:
-    def __init__(self, node: str, book: Book, own: Callable[[Group], Count]) -> None:
-        """``own``: what this broker itself has of a group."""
-        self.node = node
+    def __init__(self, turn: Turn, book: Book, own: Callable[[Group], Count], former: Former) -> None:
+        """``own``: what this broker itself has of a group. ``former``: whom it is parted from."""
+        self.turn = turn
+        self.node = turn.node
         self.book = book
         self.own = own
         self._of: dict[Group, dict[str, Count]] = {}  # by group and broker
@@ -65,6 +69,8 @@ class GroupLines:
         self._table = Table()
         self._turns: dict[Group, int] = {}
         self._split: dict[str, None] = {}  # neighbours that are being left, and a part of the tree with them
+        self._former = former
+        self._doubted: dict[tuple[Group, str], None] | None = {} if former.apart else None  # if any are
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -100,6 +106,18 @@ class GroupLines:
         self._learn(group, broker, count)
         if broker == self.node:
             self.tell(group)
+        elif self._doubted is not None and count.members:
+            self._doubt(group, broker)
+
+    def _doubt(self, group: Group, broker: str) -> None:
+        """A life before may have been the last to know that it is gone; if it is not, it says so."""
+        former, now = self._former, self.turn.now
+        former.apart_from = now if former.apart_from < 0.0 else former.apart_from
+        if now >= former.apart_from + DOUBT_S:
+            self._doubted = None
+        elif self._doubted is not None and (group, broker) not in self._doubted:
+            self._doubted[group, broker] = None
+            self._write(group, broker, Count())
 
     def own_of(self, keys: Iterable[Key]) -> list[Group]:
         """The groups of which this broker has, or had, members by these lines."""
@@ -109,6 +127,8 @@ class GroupLines:
     def split(self, peer: str) -> None:
         """The tree has lost the part behind this neighbour: whoever is still here says so."""
         self._split[peer] = None
+        if not self.turn.keeping:  # else the lines are there in the next life
+            self._former.part_from(peer)
         self._forget_others()
 
     def left(self, peer: str) -> None:

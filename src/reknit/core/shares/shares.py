@@ -41,6 +41,7 @@ import msgspec
 from reknit.core.book.book import Book, Key
 from reknit.core.io import DeliverShared, Join, Part, Presence
 from reknit.core.links.custody import Custody
+from reknit.core.links.former import Former
 from reknit.core.routing.base import Routing
 from reknit.core.routing.table import group_name
 from reknit.core.shares.asides import Asides
@@ -58,11 +59,11 @@ _AWAY, _FULL, _READY = range(3)
 
 
 class Shares:
-    def __init__(self, turn: Turn, routing: Routing, book: Book, options: ShareOptions) -> None:
+    def __init__(self, turn: Turn, routing: Routing, book: Book, options: ShareOptions, former: Former) -> None:
         self.turn = turn
         self.routing = routing
         self.options = options
-        self.lines = GroupLines(turn.node, book, self._count)
+        self.lines = GroupLines(turn, book, self._count, former)
         self.asides = Asides(turn)
         self.errands: list[tuple[Event, Custody | None]] = []
         """Tokens that are to be sent on, with what is settled when they are; who takes them gives them numbers."""

@@ -138,6 +138,8 @@ class Figure:
     published: Mapping[str, Published]
     weak: bool = False
     logarithmic: bool = False
+    plain: bool = False
+    """Whether plain gossip among all processes is drawn beside it."""
 
     def experiment(self) -> Experiment:
         return Experiment(
@@ -175,6 +177,9 @@ class Figure:
                 for (failed,), some in group(rows, "failed").items()
             }
             plot.band(axes, curve, plot.PALETTE[number], label=f"community {letter}", marker="osv"[number])
+        if self.plain:
+            beside = {100 * float(failed): plain_reception(some) for (failed,), some in group(rows, "failed").items()}
+            axes.plot(list(beside), list(beside.values()), color=plot.INK, linestyle="--", label="plain gossip, all")
         if self.logarithmic:
             plot.log_numbers(axes)
         axes.legend(frameon=False, fontsize=9)

@@ -228,9 +228,11 @@ def _misroute(run: Run, world: World, per_s: float, names: tuple[object, ...]) -
     spans = [(start - reach_s(world), end) for start, end in run.moving()]
     members = sorted(adjacency(world.edges))
     published = draw_publications(members, per_s, FIRST_S - 1, LAST_S + 1, chance(*names, "events"))
-    events = misrouted = obsolete = 0
+    events = misrouted = obsolete = place = 0
     for at, broker, event in published:
-        if any(start <= at <= end for start, end in spans):
+        while place < len(spans) and spans[place][1] < at:  # both in the order of time
+            place += 1
+        if place < len(spans) and spans[place][0] <= at:
             events += 1
             journey = run.travel(at, broker, event)
             misrouted += journey.misrouted

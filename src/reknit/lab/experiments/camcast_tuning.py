@@ -85,20 +85,26 @@ def _expected(at: Setting) -> float:
 
 
 def draw(rows: Rows) -> Any:
-    figure = plot.new_figure(9.5, 6.0, "What reliability costs", "reception at the root by messages; labels: the value")
-    axes = figure.subplots()
-    plot.dress(axes, "", "messages for one event", "% of the root's processes that get it")
+    """What c buys is paid for inside communities; what the others buy between them, with few messages."""
+    figure = plot.new_figure(
+        11.5, 6.0, "What reliability costs", "reception at the root; labels: the parameter's value"
+    )
+    inside, between = figure.subplots(1, 2, sharey=True)
+    plot.dress(inside, "c", "messages for one event", "% of the root's processes that get it")
+    plot.dress(between, "g, a and z", "of these, messages from one community to the next", "")
     for number, ((turned,), line) in enumerate(group(rows, "turned").items()):
+        axes, column = (inside, "messages") if turned == "c" else (between, "upward")
         curve = []
         for (value,), some in group(line, "value").items():
-            at = (sum(numbers(some, "messages")) / len(some), sum(numbers(some, "received")) / len(some))
+            at = (sum(numbers(some, column)) / len(some), sum(numbers(some, "received")) / len(some))
             curve.append(at)
             axes.annotate(
-                f"{float(value):g}", at, fontsize=8, color=plot.INK, xytext=(3, 3), textcoords="offset points"
+                f"{float(value):g}", at, fontsize=8, color=plot.INK, xytext=(3, -9), textcoords="offset points"
             )
         style = {"marker": "osv^"[number], "color": plot.PALETTE[number], "label": str(turned)}
         axes.plot([x for x, _ in curve], [y for _, y in curve], **style)
-    axes.legend(frameon=False, fontsize=9)
+    for axes in (inside, between):
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
 
 

@@ -4,6 +4,9 @@ A table of 100,000 patterns holds their texts only. A tree is needed when a patt
 event meets a pattern outside of one; both come from here, and are made anew if they have been forgotten. Forgetting is
 the only effect that the bounds have.
 
+That a text is canonical is remembered for far more of them, by a digest: whole tables travel when links move, and to
+read each selector again, only to find that it is what it was, would stop a broker for seconds.
+
 Owns: these caches. Must not know: which pattern a selector belongs to.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Generic, TypeVar
 
 from reknit.model.selector.canonical import canonical, unparse
@@ -22,6 +26,11 @@ __all__ = ["canonical_text", "condition_of", "matcher_of"]
 
 RECENT_MAX = 1024
 """How many trees, how many matchers and how many readings are kept."""
+
+KNOWN_MAX = 1 << 18
+"""Of how many texts it is remembered that they are canonical; about 150 bytes each."""
+
+DIGEST_BYTES = 16
 
 V = TypeVar("V")
 
@@ -50,7 +59,30 @@ class _Recent(Generic[V]):
             self._values.popitem(last=False)
 
 
+class _Known:
+    """Texts that are canonical, by their digests; of too many the oldest go."""
+
+    __slots__ = ("_digests",)
+
+    def __init__(self) -> None:
+        self._digests: dict[bytes, None] = {}
+
+    def has(self, text: str) -> bool:
+        return _digest(text) in self._digests
+
+    def add(self, text: str) -> None:
+        if len(self._digests) >= KNOWN_MAX:
+            del self._digests[next(iter(self._digests))]
+        self._digests[_digest(text)] = None
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=DIGEST_BYTES).digest()
+
+
 def _canonical_text(text: str) -> str:
+    if _known.has(text):
+        return text
     tree = canonical(parse(text))
     if tree == Boolean(True):
         return ""
@@ -58,6 +90,7 @@ def _canonical_text(text: str) -> str:
     if form != text:
         _check_form(form, text)
     _conditions.put(form, tree)
+    _known.add(form)
     return form
 
 
@@ -71,6 +104,7 @@ def _check_form(form: str, text: str) -> None:
         raise BadSelector("it cannot be written in one form", text, len(text))
 
 
+_known = _Known()
 _conditions: _Recent[Condition] = _Recent(parse)
 _texts: _Recent[str] = _Recent(_canonical_text)
 _matchers: _Recent[Callable[[View], bool]] = _Recent(lambda text: matcher(condition_of(text)))

@@ -16,7 +16,8 @@ FLOW = Flow(
     steps=(
         Step("moments", "records with their places", ("trace",), made.moments, made.MOMENTS, carries="records"),
         Step("findings", "what is wrong, one row each", ("moments",), made.findings, made.FINDINGS),
-        Step("verdicts", "by run", ("moments", "findings"), made.verdicts, made.VERDICTS),
+        Step("parasites", "events that peers did not want", ("trace",), made.parasites, made.PARASITES),
+        Step("verdicts", "by run", ("moments", "findings", "parasites"), made.verdicts, made.VERDICTS),
         Step("subscribers", "by client", ("findings",), made.subscribers, made.SUBSCRIBERS),
         Step("changes", "by change of the tree", ("moments", "findings"), made.changes, made.CHANGES),
     ),

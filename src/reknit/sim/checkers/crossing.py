@@ -7,14 +7,15 @@ Owns: that judgement. Must not know: anything but the trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from reknit.model.event import Event
 from reknit.model.topic import topic_matches
+from reknit.sim.checkers.parasites import Above
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import Kind, Record
 
-__all__ = ["ORIGIN", "check_crossing"]
+__all__ = ["ORIGIN", "Passes", "check_crossing"]
 
 ORIGIN = "reknit-origin"
 """The property that has it; the same name as the gateway's, which a reader of traces does not know."""
@@ -22,21 +23,34 @@ ORIGIN = "reknit-origin"
 CHECKER = "crossing"
 
 
-def check_crossing(records: Iterable[Record], inner: str = "$") -> list[Violation]:
-    """Clients whose names begin with ``inner`` are the brokers' own. What is published after ``CALM`` is owed."""
-    book = _Book(inner)
+Passes = Callable[[str], str]
+"""From a topic to the peer through which its events cross to brokers, or nothing."""
+
+
+def check_crossing(
+    records: Iterable[Record], inner: str = "$", above: Above | None = None, passes: Passes | None = None
+) -> list[Violation]:
+    """Clients whose names begin with ``inner`` are the brokers' own. What is published after ``CALM`` is owed.
+
+    ``above``: where topics have parents that their names do not say. ``passes``: where gossip may lose an event; then
+    peers are owed nothing here, and clients what has come to the peer that passes it on.
+    """
+    book = _Book(inner, above, passes)
     for record in records:
         book.take(record)
     return [*book.found, *book.missing()]
 
 
 class _Book:
-    def __init__(self, inner: str) -> None:
+    def __init__(self, inner: str, above: Above | None, passes: Passes | None) -> None:
         self.inner = inner
+        self.above = above
+        self.passes = passes
         self.found: list[Violation] = []
         self.wants: dict[tuple[str, str], dict[str, None]] = {}  # by node and client: topic filters
         self.got: dict[tuple[str, tuple[str, str]], None] = {}
         self.owed: dict[str, tuple[float, Event]] = {}
+        self.of_clients: dict[str, None] = {}
         self.calm = False
 
     def take(self, record: Record) -> None:
@@ -45,6 +59,8 @@ class _Book:
             return
         if record.kind is Kind.CALM:
             self.calm = True
+        elif record.kind in (Kind.CRASHED, Kind.STARTED):
+            self._begin_anew(record.node)
         elif record.kind is Kind.SUBSCRIBED and record.pattern is not None and not record.detail:
             self.wants.setdefault(who, {})[record.pattern.topic] = None
         elif record.kind is Kind.UNSUBSCRIBED and record.pattern is not None:
@@ -54,13 +70,22 @@ class _Book:
         elif record.kind is Kind.DELIVERED and record.event is not None:
             self._deliver(record, record.event, who)
 
+    def _begin_anew(self, node: str) -> None:
+        """Nothing of an earlier life is known to who lives there."""
+        for who in [who for who in self.wants if who[0] == node]:
+            del self.wants[who]
+        for key in [key for key in self.got if key[1][0] == node]:
+            del self.got[key]
+
     def _publish(self, record: Record, event: Event) -> None:
         if ORIGIN not in dict(event.properties) and not event.topic.startswith("$"):
             self.owed[_origin(event)] = (record.time, event)
+            if record.client:
+                self.of_clients[_origin(event)] = None
 
     def _deliver(self, record: Record, event: Event, who: tuple[str, str]) -> None:
         name = who[1] or who[0]
-        if not any(topic_matches(topic, event.topic) for topic in self.wants.get(who, ())):
+        if not self._is_wanted(who, event.topic):
             self._wrong(record, f"{name} got {_origin(event)} of {event.topic}, which it does not want")
         if (_origin(event), who) in self.got:
             self._wrong(record, f"{name} got {_origin(event)} twice")
@@ -69,13 +94,23 @@ class _Book:
     def _wrong(self, record: Record, told: str) -> None:
         self.found.append(Violation(CHECKER, record.time, told))
 
+    def _is_wanted(self, who: tuple[str, str], topic: str) -> bool:
+        if self.above is not None and not who[1]:
+            return any(each in self.wants.get(who, ()) for each in self.above(topic))
+        return any(topic_matches(each, topic) for each in self.wants.get(who, ()))
+
     def missing(self) -> list[Violation]:
         return [
             Violation(CHECKER, time, f"{who[1] or who[0]} never got {origin} of {event.topic}")
             for origin, (time, event) in self.owed.items()
-            for who, topics in self.wants.items()
-            if any(topic_matches(topic, event.topic) for topic in topics) and (origin, who) not in self.got
+            for who in self.wants
+            if self._is_wanted(who, event.topic) and (origin, who) not in self.got and self._owes(origin, event, who)
         ]
+
+    def _owes(self, origin: str, event: Event, who: tuple[str, str]) -> bool:
+        if self.passes is None:
+            return True
+        return bool(who[1]) and (origin in self.of_clients or (origin, (self.passes(event.topic), "")) in self.got)
 
 
 def _origin(event: Event) -> str:

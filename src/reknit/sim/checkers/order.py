@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from reknit.core.overlay.history import ADD, DRAIN, SWAP
-from reknit.model.event import Event
+from reknit.model.event import Event, EventId
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import SWAP_WITHOUT, Kind, Record
 
@@ -157,18 +157,54 @@ def check_order(records: Iterable[Record]) -> Iterator[Violation]:
         yield from watcher.see(record)
 
 
-def check_order_by_topic(records: Iterable[Record]) -> Iterator[Violation]:
-    """On a ring: FIFO from each source, topic by topic. No more is promised, and no crash releases from it."""
-    last: dict[tuple[str, str], dict[tuple[str, str], int]] = {}  # by node and client: of each source and topic
-    for record in records:
+class _Lines:
+    """What clients have seen of each source and topic; and of each publisher and topic, wherever that has published."""
+
+    def __init__(self) -> None:
+        self.last: dict[tuple[str, str], dict[tuple[str, str], int]] = {}  # by node and client
+        self.moving: dict[tuple[str, str], dict[tuple[str, str], int]] = {}  # the same, when it went on its way
+        self.places: dict[EventId, tuple[str, int]] = {}  # by event: its publisher, and the place among all that it has
+        self.lives: dict[str, int] = {}  # by client: how often it has begun anew
+        self.count = 0
+
+    def see(self, record: Record) -> Iterator[Violation]:
         key, event = (record.node, record.client), record.event
-        if record.kind in (Kind.ATTACHED, Kind.DETACHED):
-            last.pop(key, None)
-        elif record.kind is Kind.CRASHED:
-            last = {each: seen for each, seen in last.items() if each[0] != record.node}
-        elif record.kind is Kind.DELIVERED and event is not None:
-            seen, line = last.setdefault(key, {}), (event.source, event.topic)
-            if event.seq < seen.get(line, 0):
-                what = f"{key[1]} at {key[0]} saw {event.id} behind number {seen[line]} of {event.topic}"
-                yield Violation("order", record.time, f"not FIFO: {what}")
-            seen[line] = max(event.seq, seen.get(line, 0))
+        match record.kind:
+            case Kind.ATTACHED:
+                self.last.pop(key, None)
+                self.lives[record.client] = self.lives.get(record.client, 0) + 1
+            case Kind.DETACHED:
+                self.last.pop(key, None)
+            case Kind.CRASHED:
+                self.last = {each: seen for each, seen in self.last.items() if each[0] != record.node}
+            case Kind.MOVING:
+                self.moving[key] = dict(self.last.get(key, {}))
+            case Kind.MOVED_IN:
+                self.last[key] = dict(self.moving.get((record.peer, record.client), {}))
+            case Kind.PUBLISHED if event is not None:
+                self.count += 1
+                publisher = f"{record.client}, life {self.lives.get(record.client, 0)}"
+                self.places[event.id] = (publisher, self.count)
+            case Kind.DELIVERED if event is not None:
+                yield from self._delivered(key, event, record.time)
+
+    def _delivered(self, key: tuple[str, str], event: Event, time: float) -> Iterator[Violation]:
+        publisher, place = self.places.get(event.id, ("", 0))
+        lines = {event.source: event.seq} | ({publisher: place} if publisher else {})
+        seen = self.last.setdefault(key, {})
+        for source, number in lines.items():
+            before = seen.get((source, event.topic), 0)
+            if number < before:
+                what = f"{key[1]} at {key[0]} saw {event.id} behind number {before} of {source} in {event.topic}"
+                yield Violation("order", time, f"not FIFO: {what}")
+            seen[source, event.topic] = max(number, before)
+
+
+def check_order_by_topic(records: Iterable[Record]) -> Iterator[Violation]:
+    """On a ring: FIFO from each source and each publisher, topic by topic; no more is promised.
+
+    No crash releases from it, and no move of a session, be it the publisher's or the one that sees the events.
+    """
+    lines = _Lines()
+    for record in records:
+        yield from lines.see(record)

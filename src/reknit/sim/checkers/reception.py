@@ -148,6 +148,8 @@ def check_reception(records: Iterable[Record], ladder: Ladder, terms: Terms, cal
             calm_until = -1.0
         elif record.event is None:
             continue
+        elif record.event.id in events and record.kind is Kind.PUBLISHED:
+            continue  # by another gateway as well
         elif record.kind is Kind.PUBLISHED and record.time <= calm_until:
             expected = chances(tables, ladder(record.event.topic), record.node, terms)
             events[record.event.id] = _Event(record.time, _wanted(expected, tables))

@@ -1,13 +1,13 @@
 """Where links lose events: nothing twice, nothing to whom it was not meant for, nothing lost that somebody still has.
 
 The rules of ``delivery`` hold, but for one: what is owed may be lost, unless some broker that lived when the faults
-were healed had it in its cache then. Even then it may be in three cases. Each is a promise that is not kept yet, and is
-counted by its reason, so that nobody takes a verdict for more than it says:
+were healed had it in its cache then; a broker that is drained hands its cache over. Even then it may be in two cases.
+Each is a promise that is not kept yet, and is counted by its reason, so that nobody takes a verdict for more than it
+says:
 
 - The broker of its session has a store, and has died since it was published: its next life does not know what the one
   before was missing. What is published from then on is owed, also while it is dead.
 - The broker that published it has died: nobody can say any more that there was something to be missed.
-- Who had it in its cache has left the network since.
 
 An event that has come back goes to nobody who came to want it long after it was published; what is under way for long
 counts as published where it arrived, hence *long*.
@@ -23,13 +23,12 @@ from reknit.sim.checkers.delivery import Debt, Ledger, Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, Kind, Record
 
-__all__ = ["MISSED", "SOURCE_DIED", "TAKEN_ALONG", "check_recovery"]
+__all__ = ["MISSED", "SOURCE_DIED", "check_recovery", "hand_over"]
 
 LONG_S = 10.0
 """Longer than an event can be under way in a schedule."""
 
 MISSED = "its broker has died since"
-TAKEN_ALONG = "who had it in its cache has left"
 SOURCE_DIED = "the broker that published it has died"
 """Why an event may be lost that is in somebody's cache."""
 
@@ -38,7 +37,7 @@ class _Ledger(Ledger):
     def __init__(self, tally: Tally, lasting: bool) -> None:
         super().__init__(tally, lasting)
         self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
-        self.taken_along: dict[EventId, None] = {}  # those that were in the cache of a broker that has left since
+        self.left: dict[str, None] = {}  # brokers that are drained: they are in no tree any more
         self.born: dict[EventId, float] = {}
         self.back: dict[tuple[str, EventId], None] = {}  # by broker: what has come back there
         self.since: dict[tuple[str, str, Pattern], float] = {}  # by broker and client
@@ -48,12 +47,11 @@ class _Ledger(Ledger):
         match record.kind:
             case Kind.SETTLED:
                 return  # on such links that only says that it was sent
-            case Kind.KEPT if event is not None:
+            case Kind.KEPT if event is not None and record.node not in self.left:
                 self.kept.setdefault(event.id, {})[record.node] = None
             case Kind.CHANGE if record.detail == DRAINED:
-                for event_id, holders in self.kept.items():
-                    if holders.pop(record.node, record.node) is None:
-                        self.taken_along[event_id] = None
+                self.left[record.node] = None
+                hand_over(self.kept, record.node, record.peer)
             case Kind.PUBLISHED if event is not None:
                 self.born[event.id] = record.time
             case Kind.RECOVERED if event is not None:
@@ -72,7 +70,6 @@ class _Ledger(Ledger):
         yield from super().see(record)
         if record.kind is Kind.CALM:
             self.kept.clear()
-            self.taken_along.clear()
 
     def _forgotten(self, node: str) -> None:
         """A broker has died."""
@@ -99,8 +96,13 @@ class _Ledger(Ledger):
         if holders := self.kept.get(event.id):
             had = f"though {', '.join(holders)} had it"
             yield Violation("recovery", time, f"{event.id} ({event.topic}) {what}, {had}")
-        elif event.id in self.taken_along:
-            self.tally.excused[TAKEN_ALONG] += 1
+
+
+def hand_over(kept: dict[EventId, dict[str, None]], leaver: str, heir: str) -> None:
+    """What was in the cache of a broker that has left is in that of the one that has taken its clients."""
+    for holders in kept.values():
+        if holders.pop(leaver, leaver) is None:
+            holders[heir] = None
 
 
 def check_recovery(

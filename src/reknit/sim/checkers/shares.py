@@ -4,11 +4,12 @@ An event is *owed* to a group when it was published while a member was there tha
 a broker that has lived since then; such members are its *witnesses*. What releases from it: no witness is left; a
 broker crashes that has had a member since all was calm, for the event may have been meant for it; its own broker
 crashes before the event has settled; a link is lost or removed, or replaced at once, anywhere, for nobody knows which
-way it took, and from there on nothing is owed until all is calm again. A broker that is drained leaves nothing behind,
-so its link is no such. A session that moves is a witness as before. Crashes of others release from nothing, but for
-one case: a broker that has had a member is away when the event is published, which may be meant for it. Its next life
-sends on what comes to it; but what it wants is known only to those that lie in between, and if one of these dies, too,
-before the event has settled, nobody is left who knows the way.
+way it took, and from there on nothing is owed until all is calm again. Nor are events owed across a link that joins two
+parts of a tree before all is calm again: what is published where a group is not known yet is not for it. A broker that
+is drained leaves nothing behind, so its link is no such. A session that moves is a witness as before. Crashes of others
+release from nothing, but for one case: a broker that has had a member is away when the event is published, which may be
+meant for it. Its next life sends on what comes to it; but what it wants is known only to those that lie in between, and
+if one of these dies, too, before the event has settled, nobody is left who knows the way.
 
 What a broker that has crashed since has delivered, or sent on to another, does not count for a second copy: its next
 life does not know of it.
@@ -34,6 +35,7 @@ from reknit.core.overlay.shapes import find_path
 from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.delivery import Tally
+from reknit.sim.checkers.recovery import hand_over
 from reknit.sim.checkers.tree import Forest
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
@@ -67,6 +69,7 @@ class _Tokens:
         self.lossy = lossy
         self.kept: dict[EventId, dict[str, None]] = {}  # in the caches of whom
         self.forest = Forest()
+        self.parts: dict[str, int] = {}  # by broker: in which part of the tree it was when all was calm last
         self.members: dict[_Group, dict[_Member, bool]] = {}  # to: has it been there since all was calm?
         self.hosts: dict[_Group, dict[str, None]] = {}  # brokers that have had members since all was calm
         self.young: dict[str, None] = {}  # brokers that were not there when all was calm last
@@ -99,7 +102,7 @@ class _Tokens:
                 self.origins[event.id] = ((source, int(seq)), record.node)
             case Kind.SHARED if event is not None and record.pattern is not None:
                 yield from self._shared(record, event, (record.detail, record.pattern))
-            case Kind.KEPT if event is not None:
+            case Kind.KEPT if event is not None and record.node not in self.drained:
                 self.kept.setdefault(self.origins.get(event.id, (event.id, ""))[0], {})[record.node] = None
             case Kind.SETTLED if event is not None and not self.lossy:
                 self.unsettled.pop(event.id, None)
@@ -119,8 +122,7 @@ class _Tokens:
             case Kind.CHANGE:
                 if record.detail == DRAINED:
                     self.drained[record.node] = None
-                    for holders in self.kept.values():
-                        holders.pop(record.node, None)
+                    hand_over(self.kept, record.node, record.peer)
                 lossy = record.detail.startswith(SWAP_WITHOUT)
                 self._split(lossy or record.detail.partition(":")[0] not in _ORDERLY)
             case Kind.CALM:
@@ -186,7 +188,7 @@ class _Tokens:
                 debt = _Debt(node, event.topic, {each: None for each, stable in members.items() if stable}, away)
                 if away and len(self.dead) > 1:  # whoever knew the way there may be dead
                     continue
-                if not any(self._reaches(node, broker) for broker, _ in debt.witnesses):
+                if not any(self._knew_of(node, broker) and self._reaches(node, broker) for broker, _ in debt.witnesses):
                     continue
                 if self.lossy and any(self._is_bare(host, members) for host in self.hosts.get(group, {})):
                     self.excused[event.id, group] = None
@@ -196,6 +198,10 @@ class _Tokens:
     def _is_bare(self, host: str, members: dict[_Member, bool]) -> bool:
         """Whether it has died and is back, and its members have not come again. What is sent to the dead waits."""
         return host in self.young and host not in self.dead and all(broker != host for broker, _ in members)
+
+    def _knew_of(self, one: str, other: str) -> bool:
+        """Whether they were in one part of the tree when all was calm, as far as both were there."""
+        return one not in self.parts or other not in self.parts or self.parts[one] == self.parts[other]
 
     def _reaches(self, one: str, other: str) -> bool:
         return one == other or bool(find_path(list(self.forest.edges()), one, other))
@@ -226,10 +232,27 @@ class _Tokens:
         self.young.clear()
         self.torn.clear()
         self.handed.clear()
+        self.parts = _parts_of(self.forest)
         for group, members in self.members.items():
             self.hosts[group] = {broker: None for broker, _ in members}
             for member in members:
                 members[member] = True
+
+
+def _parts_of(forest: Forest) -> dict[str, int]:
+    """By broker: a number that it has in common with all that it is connected with."""
+    parts: dict[str, int] = {}
+    near: dict[str, list[str]] = {node: [] for node in forest.held}
+    for one, other in forest.edges():
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
+    for start in near:
+        reached = [] if start in parts else [start]
+        while reached:
+            node = reached.pop()
+            parts[node] = parts.get(start, len(parts))
+            reached += [each for each in near[node] if each not in parts]
+    return parts
 
 
 def check_shares(

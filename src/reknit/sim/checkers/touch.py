@@ -1,0 +1,79 @@
+"""Communities hold together, and keep in touch with those above them.
+
+Whoever is a member must be known, or no formula owes it anything. When all is calm, gossip can get from each member of
+a community to each other one by their tables as they are; and somebody of the community knows somebody of the nearest
+one above it that has members, for each of its parents. Tables are drawn by chance and anew all the time, so a member
+may be in nobody's for a moment; but it notices, and not for long.
+
+Owns: that judgement. Must not know: anything but the trace, and which community is above which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from reknit.sim.checkers.views import Tables, follow
+from reknit.sim.checkers.violation import Violation
+from reknit.trace.records import Kind, Record
+
+__all__ = ["Ladders", "check_touch"]
+
+MOMENTS_MAX = 3
+"""Of calm, one after the other, for which it may be otherwise."""
+
+Ladders = Callable[[str], list[tuple[str, ...]]]
+"""From a community's topic filter to a ladder for each of its parents: the parent, and all above it, nearest first."""
+
+
+def check_touch(records: Iterable[Record], ladders: Ladders) -> list[Violation]:
+    """At moments of calm between which nobody has come or gone."""
+    found = []
+    since: dict[str, int] = {}  # by what is wrong: for how many moments
+    for record, tables, _ in follow(records):
+        if record.kind in (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.CRASHED, Kind.STARTED):
+            since = {}
+        elif record.kind is Kind.CALM:
+            since = {wrong: since.get(wrong, 0) + 1 for wrong in _wrong(tables, ladders)}
+            found += [Violation("touch", record.time, wrong) for wrong, times in since.items() if times == MOMENTS_MAX]
+    return found
+
+
+def _wrong(tables: Tables, ladders: Ladders) -> Iterator[str]:
+    for topic, members in tables.members.items():
+        if not members:
+            continue
+        if not _hangs_together(tables, topic):
+            yield f"the {len(members)} members of {topic} do not all reach each other"
+        for ladder in ladders(topic):
+            nearest = next((each for each in ladder if tables.members.get(each)), None)
+            if nearest is not None and not _is_linked(tables, topic, nearest):
+                yield f"nobody of {topic} knows anybody of {nearest}, above it"
+
+
+def _hangs_together(tables: Tables, topic: str) -> bool:
+    members = tables.members[topic]
+    there = {peer: [other for other in tables.table(peer, topic) if other in members] for peer in members}
+    back: dict[str, list[str]] = {peer: [] for peer in members}
+    for peer, others in there.items():
+        for other in others:
+            back[other].append(peer)
+    first = next(iter(members))
+    return len(_reached(first, there)) == len(_reached(first, back)) == len(members)
+
+
+def _reached(first: str, ways: dict[str, list[str]]) -> dict[str, None]:
+    found, left = {first: None}, [first]
+    while left:
+        fresh = [other for other in ways[left.pop()] if other not in found]
+        found.update(dict.fromkeys(fresh))
+        left += fresh
+    return found
+
+
+def _is_linked(tables: Tables, topic: str, above: str) -> bool:
+    """By who is a member of both, or by a table."""
+    theirs = tables.members[above]
+    return any(
+        peer in theirs or any(community == above and other in theirs for community, other in tables.above(peer, topic))
+        for peer in tables.members[topic]
+    )

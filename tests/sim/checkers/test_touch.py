@@ -1,0 +1,63 @@
+"""Communities hold together, and keep in touch with those above."""
+
+from __future__ import annotations
+
+from reknit.model.pattern import Pattern
+from reknit.sim.checkers.touch import MOMENTS_MAX, check_touch
+from reknit.sim.checkers.views import TABLE
+from reknit.trace.records import Kind, Record
+
+LOW, HIGH, ROOT = "a/b/#", "a/#", "#"
+LADDERS = {LOW: [(HIGH, ROOT)], HIGH: [(ROOT,)], ROOT: []}
+CALM = Record(1.0, "", Kind.CALM)
+LONG = [CALM] * MOMENTS_MAX
+
+
+def member(node: str, topic: str = LOW) -> Record:
+    return Record(0.0, node, Kind.SUBSCRIBED, pattern=Pattern(topic))
+
+
+def knows(node: str, peer: str, topic: str = LOW, detail: str = TABLE, kind: Kind = Kind.ROUTE_ADDED) -> Record:
+    return Record(0.0, node, kind, peer=peer, pattern=Pattern(topic), detail=detail)
+
+
+def told(*records: Record) -> list[str]:
+    return [each.what for each in check_touch(records, lambda topic: LADDERS[topic])]
+
+
+RING = [*(member(name) for name in "pqr"), knows("p", "q"), knows("q", "r"), knows("r", "p")]
+
+
+def test_a_ring_holds_together_and_a_chain_does_not() -> None:
+    assert told(*RING, *LONG) == []
+    assert told(*RING[:-1], *LONG) == ["the 3 members of a/b/# do not all reach each other"]
+
+
+def test_one_that_nobody_knows_is_seen() -> None:
+    assert told(*RING, member("s"), knows("s", "p"), *LONG) == ["the 4 members of a/b/# do not all reach each other"]
+
+
+def test_for_a_moment_it_may_be_so_and_who_comes_or_goes_begins_it_anew() -> None:
+    assert told(*RING[:-1], *LONG[1:], knows("r", "p"), CALM) == []
+    assert told(*RING[:-1], *LONG[1:], Record(1.0, "x", Kind.STARTED), *LONG[1:]) == []
+
+
+def test_of_the_dead_and_of_who_has_left_nothing_is_asked() -> None:
+    assert told(*RING, member("s"), Record(0.5, "s", Kind.CRASHED), *LONG) == []
+    assert told(*RING, member("s"), Record(0.5, "s", Kind.UNSUBSCRIBED, pattern=Pattern(LOW)), *LONG) == []
+
+
+def test_somebody_has_to_know_somebody_of_the_nearest_community_above() -> None:
+    above = "above a/b for a"
+    out = ["nobody of a/b/# knows anybody of a/#, above it"]
+    assert told(*RING, member("s", HIGH), *LONG) == out
+    assert told(*RING, member("s", HIGH), knows("q", "s", HIGH, above), *LONG) == []
+    assert told(*RING, member("s", HIGH), knows("q", "t", HIGH, above), *LONG) == out, "t is no member"
+    assert told(*RING, member("p", HIGH), *LONG) == [], "a member of both needs no table"
+
+
+def test_an_empty_level_is_skipped_and_one_that_is_filled_counts() -> None:
+    above = knows("q", "s", ROOT, "above a/b for a")
+    assert told(*RING, member("s", ROOT), above, *LONG) == []
+    filled = [member("t", HIGH), knows("t", "s", ROOT, "above a for #")]
+    assert told(*RING, member("s", ROOT), above, *filled, *LONG) == ["nobody of a/b/# knows anybody of a/#, above it"]

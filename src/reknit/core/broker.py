@@ -356,7 +356,7 @@ class Broker:
             if isinstance(message, Snapshot):  # what was kept for us stands before it
                 self._replayed(peer)
             return
-        self.routing.beside, self.routing.partly = "", False
+        self.routing.beside, self.routing.partly = (), False
         if isinstance(message, Snapshot):
             self._on_overlay_events(self.replacing.takes_plainly(peer))
             self.routing.receive_snapshot(peer, message)

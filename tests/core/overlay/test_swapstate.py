@@ -59,6 +59,17 @@ def test_what_the_mover_sends_either_way_may_come_back_by_the_other() -> None:
     assert [state.leads_round(*way) for way in ways] == [True, True, False, False]
 
 
+def test_of_its_own_side_the_mover_believes_its_other_neighbours() -> None:
+    """The goal's next life has it from the middle, which goes by the tree as it was."""
+    cluster = Triple(latency_s_max=0.002)
+    state = _state(cluster, "a")
+    cluster.swap("a", "b", "c")
+    while state.current is None:
+        assert state.yields_to("c") == ()
+        cluster.kernel.run(until=cluster.kernel.now + 0.0002)
+    assert [state.yields_to(peer) for peer in "bcx"] == [("x",), ("x",), ()]
+
+
 def test_while_it_lasts_each_of_the_three_has_a_note_of_it() -> None:
     cluster = Triple(latency_s_max=0.002)
     cluster.swap("a", "b", "c")

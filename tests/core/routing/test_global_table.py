@@ -124,6 +124,17 @@ def test_of_itself_a_neighbour_knows_better_than_others() -> None:
     assert alone.entries("n") == [B]
 
 
+def test_of_what_is_behind_them_some_know_better_than_the_one_who_tells() -> None:
+    alone = Alone("n")
+    alone.routing.receive("m", Known("z", [A], []))
+    alone.routing.beside = ("l", "m")
+    alone.routing.receive_snapshot("n", Snapshot([("z", [A, B]), ("w", [B])], last=True))
+    assert (alone.entries("m"), alone.entries("n")) == ([A], [B])
+    alone.routing.beside = ()
+    alone.routing.receive_snapshot("n", Snapshot([("z", [A])], last=True))
+    assert (alone.entries("m"), alone.entries("n")) == ([], [A])
+
+
 def test_a_neighbour_is_not_told_what_it_has_told() -> None:
     alone = Alone("n")
     alone.routing.subscribe("ann", B)

@@ -144,16 +144,18 @@ class SwapState:
         flooding = self.current is not None and self.current.triangle.flooding
         return self.hidden() if flooding else ()
 
-    def yields_to(self, peer: str) -> str:
-        """``peer`` may tell by another tree than the one this broker goes by: who knows better, if both tell?"""
+    def yields_to(self, peer: str) -> tuple[str, ...]:
+        """``peer`` may tell by another tree than the one this broker goes by: who know better, if both tell?"""
         swap = self.current
         if swap is None or peer not in (swap.note.middle, swap.note.goal):
-            return next((each.id[0] for each in self.ended.values() if each.unheard and each.middle == peer), "")
+            return tuple(each.id[0] for each in self.ended.values() if each.unheard and each.middle == peer)
+        if swap.note.part is Part.MOVER:  # of its own side the others remember what the middle has told them
+            return tuple(each for each in self.neighbours() if each not in swap.triangle.members)
         if swap.note.part is Part.GOAL:
             old = swap.note.opened and (swap.note.unheard or not swap.note.closed_ab)
         else:
-            old = swap.note.part is Part.MIDDLE and not swap.triangle.handed
-        return swap.mover if old else ""
+            old = not swap.triangle.handed
+        return (swap.mover,) if old else ()
 
     def counts(self, peer: str) -> bool:
         """Does it tell what it wants by the new tree?"""

@@ -39,7 +39,7 @@ class Routing(ABC):
         self.route: Callable[[Event], Route] = self.table.route
         self._parts: dict[str, list[Entry]] = {}  # snapshots under way, by neighbour
         self.partly = False  # a neighbour tells now only a part of what is wanted behind it: nothing of it is void
-        self.beside = ""  # of what a neighbour tells now, this one knows better what is behind itself
+        self.beside: tuple[str, ...] = ()  # of what a neighbour tells now, these know better what is behind them
 
     # --- clients
 

@@ -53,7 +53,7 @@ class GlobalTable(Routing):
         """Of us, and of a neighbour that has told of itself, nobody else has news, only memories of another tree."""
         towards = self._towards.get(origin)
         near = origin == self.turn.node or (towards == origin != neighbour and origin in self._told)
-        return near or (bool(self.beside) and towards == self.beside)
+        return near or towards in self.beside
 
     def tell(self, neighbour: str) -> None:
         self._told[neighbour] = None
@@ -68,7 +68,7 @@ class GlobalTable(Routing):
         self._told.pop(neighbour, None)
         self._paused.pop(neighbour, None)
         self.partly = False
-        self.beside = ""  # that was for what came last; what is gone yields to nobody
+        self.beside = ()  # that was for what came last; what is gone yields to nobody
         self.replace(neighbour, [])
 
     def replace(self, neighbour: str, entries: list[Entry]) -> None:

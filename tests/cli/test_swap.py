@@ -103,6 +103,39 @@ def test_a_link_is_replaced_and_the_whole_is_undone(
     assert reknit("verify-routes").code == 0
 
 
+def test_a_dry_run_of_a_replacement_at_once_says_what_it_takes(
+    reknit: Reknit, start_up: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = start_up("--brokers", "4")
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    where = [parse_address(broker["mqtt"]) for broker in network.state["brokers"]]
+
+    async def run() -> None:
+        topics = [f"dry/{number}" for number in range(20)]
+        async with (
+            connect(*where[0]) as one,
+            connect(*where[2]) as three,
+            one.subscribe(*topics),
+            three.subscribe("other", *topics[:5]),
+        ):
+            await asyncio.to_thread(compare)
+
+    def compare() -> None:
+        while reknit("verify-routes").code:
+            pass
+        replace = ("link", "replace", "b1", "b2", "--with", "b1", "b4", "--strategy")
+        for strategy in ("path", "path-batched", "deferred", "strawman"):
+            dry = reknit(*replace, strategy, "--dry-run", "--json").json
+            assert dry["besides"]["messages"] > 0
+            done = reknit(*replace, strategy, "--json").json
+            (told,) = reknit("change", "show", done["change"], "--json").json
+            assert (told["messages"], told["bytes"]) == (dry["messages"], dry["bytes"]), strategy
+            assert reknit("change", "undo", done["change"], "--verify").code == 0
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

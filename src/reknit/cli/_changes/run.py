@@ -66,7 +66,9 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
     typer.echo(f"touches {', '.join(cost.brokers)}")
     if cost.sessions is not None:
         typer.echo(f"moves {cost.sessions} sessions with {cost.subscriptions} subscriptions, {NOT_COUNTED}")
-    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
+    also = cost.besides
+    more = f", and for routes to follow {also.messages} messages, {also.bytes:,} bytes" if also is not None else ""
+    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes{more} (estimate); nothing was changed")
 
 
 def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState], as_json: bool) -> None:

@@ -55,8 +55,8 @@ def check(
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
     crashes; with --focus crashes they do that too. Both end with links that are replaced, and one that takes part is
-    struck at a chosen message; and with what of the steps of changes has not been covered. With --focus stores brokers have
-    stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
+    struck at a chosen message; and with what of the steps of changes has not been covered. With --focus stores
+    brokers have stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
     links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
     ring that changes all the time. With --focus communities there are peers that gossip in communities of topics, and

@@ -63,13 +63,13 @@ class Aims:
         step = self.rng.choice(crash_points(kind))
         strategy = "deferred" if kind == NOTIFIED else kind
         self._aim = f"{strategy}: {step}"
-        self.cluster.seen = self._see
+        self.cluster.observed = self._see
         for after_s in SHOTS_S:
             self.cluster.kernel.after(after_s, self._shoot, self._round, strategy, step.partition(" at the ")[2])
 
     def stop(self) -> None:
         """What has not been hit by now is not hit any more."""
-        self._aim, self.cluster.seen = "", None
+        self._aim, self.cluster.observed = "", None
 
     def _shoot(self, round_: int, strategy: str, part: str) -> None:
         if self._aim and round_ == self._round:

@@ -110,7 +110,7 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
         self.sent_directly: Callable[[str, str, bytes], None] | None = None  # the same, past the tree
-        self.seen: Callable[[Iterable[Record]], None] | None = None  # is told what brokers have seen in a turn
+        self.observed: Callable[[Iterable[Record]], None] | None = None  # is told what brokers have seen in a turn
         self.options_of: Callable[[str], BrokerOptions] = lambda _: self.options  # by broker
         self.order_of: Callable[[str], float] = lambda _: 0.0  # how long events may wait for earlier ones, by client
         self.steps = 0  # inputs handled
@@ -248,8 +248,8 @@ class Cluster:
                 self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
-                if self.seen is not None:
-                    self.seen(records)
+                if self.observed is not None:
+                    self.observed(records)
             case SendDirect(peer=peer, datagram=datagram):
                 if self.sent_directly is not None:
                     self.sent_directly(name, peer, datagram)

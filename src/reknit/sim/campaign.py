@@ -18,7 +18,7 @@ from reknit.sim.checkers.delivery import Tally
 from reknit.sim.circle import run_circle_seed
 from reknit.sim.coverage import changes
 from reknit.sim.gathering import run_gathering_seed
-from reknit.sim.schedule import FOCI, Focus, run_seed
+from reknit.sim.schedule import FOCI, Focus, Outcome, run_seed
 from reknit.trace.records import Kind
 
 __all__ = ["SUBJECTS", "Report", "SeedResult", "Subject", "run_campaign"]
@@ -70,6 +70,9 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
     coverage.update(changes(outcome.records, outcome.plan.notified))
     coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
+    if outcome.plan.standby:
+        coverage["repair: schedules with standby links"] += 1
+        coverage["repair: standby links that became links"] += _standbys_used(outcome)
     if outcome.plan.recovery != "none":
         coverage[f"recovery: {outcome.plan.recovery} with cache {outcome.plan.cache}"] += 1
         coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
@@ -78,6 +81,14 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
     coverage.update({f"excused: {why}": count for why, count in outcome.tally.excused.items()})
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
+
+
+def _standbys_used(outcome: Outcome) -> int:
+    """Since the first loss."""
+    records, pairs = outcome.records, {frozenset(pair) for pair in outcome.plan.standby}
+    lost = next((at for at, record in enumerate(records) if record.kind is Kind.LINK_LOST), len(records))
+    added = [record for record in records[lost:] if pairs and record.kind is Kind.LINK_ADDED]
+    return len({frozenset((record.node, record.peer)) for record in added} & pairs)
 
 
 def _check_circle(seed: int) -> SeedResult:

@@ -14,6 +14,7 @@ from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkKind, LinkOptions
 from reknit.core.options import BrokerOptions
 from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.overlay.shapes import names
 from reknit.core.recovery.options import RecoveryName, RecoveryOptions
 from reknit.core.recovery.policies import PolicyName
 from reknit.core.routing.strategies import RoutingName
@@ -86,6 +87,8 @@ class Plan(msgspec.Struct, frozen=True):
     """How long events may wait for earlier ones that were lost, for every other client."""
     aims: int = 0
     """Rounds at the end in which links are replaced, and who takes part meets with a fault at a chosen message."""
+    standby: tuple[tuple[str, str], ...] = ()
+    """Links that brokers turn to when they have given up a neighbour as lost."""
     notified: bool = False
     """Whether deferred removals are made up for when a flush has come, or after a time only."""
 
@@ -107,9 +110,23 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
         plan = _with_loss(plan)
     elif focus != "all":
         plan = _focused(plan, focus)
+    if plan.faults.losses:
+        plan = _with_standby(plan)
     # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
     hasty = plan.faults.crashes and not plan.faults.lost_links
     return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
+
+
+def _with_standby(plan: Plan) -> Plan:
+    """The same network; where something is lost for good, half of the schedules have standby links, of any two."""
+    rng = random.Random(f"{plan.seed}/standby")
+    count = rng.choice((0, 0, 1, 2)) if plan.brokers > 2 else 0
+    return msgspec.structs.replace(plan, standby=tuple(_pair(plan.brokers, rng) for _ in range(count)))
+
+
+def _pair(brokers: int, rng: random.Random) -> tuple[str, str]:
+    one, other = rng.sample(names(brokers), 2)
+    return one, other
 
 
 def _with_stores(plan: Plan) -> Plan:
@@ -284,9 +301,11 @@ def is_wired(name: str) -> bool:
     return int(name.lstrip("bn")) % 2 == 0
 
 
-def own_options(options: BrokerOptions, name: str) -> BrokerOptions:
-    """Those of one broker, where links are mixed."""
-    if not is_wired(name):
+def own_options(plan: Plan, options: BrokerOptions, name: str) -> BrokerOptions:
+    """Those of one broker: its standby links, and, where links are mixed, which are streams."""
+    if standby := {each: each for pair in plan.standby if name in pair for each in pair if each != name}:
+        options = msgspec.structs.replace(options, repair=msgspec.structs.replace(options.repair, standby=standby))
+    if not plan.mixed or not is_wired(name):
         return options
     kinds: dict[str, LinkKind] = {f"{letter}{number}": "stream" for letter in "bn" for number in range(0, NAMES_MAX, 2)}
     return msgspec.structs.replace(options, links=msgspec.structs.replace(options.links, kinds=kinds))

@@ -93,7 +93,7 @@ class _Run:
         self.cluster = Cluster(edges, broker_options(plan, LIVENESS_S_MAX), plan.network, str(plan.seed))
         if plan.mixed:
             self.cluster.network.is_stream = lambda one, other: is_wired(one) and is_wired(other)
-            self.cluster.options_of = lambda name: own_options(self.cluster.options, name)
+        self.cluster.options_of = lambda name: own_options(plan, self.cluster.options, name)
         self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.aims = Aims(self.cluster, random.Random(f"{plan.seed}/aims"), self.faults)

@@ -125,7 +125,7 @@ async def _under_load(size: _Size, directory: Path, quick: bool) -> list[Row]:
         swaps = await _swap_evenly(net, size)
         await asyncio.sleep(size.beside_s)
         heard = await hear_out(process)
-    return [_judged(heard, swaps, quick), _slower(delays, swaps, quick)]
+    return [_enough(heard, size, quick), _judged(heard, swaps, quick), _slower(delays, swaps, quick)]
 
 
 async def _swap_evenly(net: _Net, size: _Size) -> list[tuple[float, float]]:
@@ -140,6 +140,13 @@ async def _swap_evenly(net: _Net, size: _Size) -> list[tuple[float, float]]:
         due += pace_s
     await asyncio.sleep(max(due - time.monotonic(), 0))
     return swaps
+
+
+def _enough(heard: Heard, size: _Size, quick: bool) -> Row:
+    """A verdict over fewer would be over less than was promised."""
+    note = f"{heard.received:,} deliveries of {heard.sent:,} events"
+    measure, ratio = "deliveries while links are swapped", heard.received / size.deliveries
+    return Row(measure, f"{size.deliveries:,} = 1", INFORMATION if quick else 1.0, ratio, note)
 
 
 def _judged(heard: Heard, swaps: Sequence[tuple[float, float]], quick: bool) -> Row:
@@ -199,15 +206,20 @@ async def _alone(size: _Size, directory: Path, quick: bool) -> list[Row]:
         steps.append((time.time(), Step("", "", "")))  # what comes later is the end of the clients
     measure = "one swap, {:,} patterns in the tables{}, request to answer"
     return [
-        _quick_enough(measure.format(PATTERNS, ""), took, INFORMATION if quick else 1.0),
-        _quick_enough(measure.format(PATTERNS + size.selectors, f", {size.selectors:,} selectors"), read, INFORMATION),
+        *_quick_enough(measure.format(PATTERNS, ""), took, INFORMATION if quick else 1.0),
+        *_quick_enough(measure.format(PATTERNS + size.selectors, f", {size.selectors:,} selectors"), read, INFORMATION),
         _touched(trace, steps, quick),
     ]
 
 
-def _quick_enough(measure: str, took: Sequence[float], bar: float) -> Row:
-    note = f"median {median(took) * 1e3:.1f} ms, the longest of {len(took)} {took[-1] * 1e3:.1f} ms"
-    return Row(measure, f"{SWAP_MS_MAX:g} ms = 1", bar, SWAP_MS_MAX / 1e3 / median(took), note)
+def _quick_enough(measure: str, took: Sequence[float], bar: float) -> list[Row]:
+    """By the middle one; the longest is there to be read, for it tells as much of the machine as of the brokers."""
+    peer, late = f"{SWAP_MS_MAX:g} ms = 1", sum(each * 1e3 > SWAP_MS_MAX for each in took)
+    middle = Row(
+        measure, peer, bar, SWAP_MS_MAX / 1e3 / median(took), f"median of {len(took)}: {median(took) * 1e3:.1f} ms"
+    )
+    note = f"{max(took) * 1e3:.1f} ms; {late} of {len(took)} took longer than {SWAP_MS_MAX:g} ms"
+    return [middle, Row(f"{measure}: the longest", peer, INFORMATION, SWAP_MS_MAX / 1e3 / max(took), note)]
 
 
 async def _one(net: _Net) -> float:

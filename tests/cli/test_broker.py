@@ -59,9 +59,10 @@ def test_a_broker_is_added_to_a_network_that_runs(reknit: Callable[..., Any], st
     said = reknit("broker", "add", "b4", "--link", "b2")
     assert said.code == 0, said.err
     where = network.state["brokers"][3]
-    first, second = said.out.splitlines()
+    first, second, third = said.out.splitlines()
     assert first == f"b4 is ready: mqtt {where['mqtt']}, links {where['listen']}, admin {where['admin']}"
     assert second.startswith("b4 is linked with b2 in ")
+    assert third == "4 brokers, 0 differences between tables and ideal ones"
     assert said.err == "starting b4 ...\n"
     found = reknit("topology", "--json").json["links"]
     assert [(link["a"], link["b"], link["up"]) for link in found] == [
@@ -75,7 +76,11 @@ def test_a_broker_is_added_to_a_network_that_runs(reknit: Callable[..., Any], st
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["b1"], "there is a broker 'b1' already; choose another name"),
+        (["b1"], "there is a broker 'b1' already; choose another name; try: reknit broker add b4\n"),
+        (
+            ["b1", "--link", "b2"],
+            "there is a broker 'b1' already; choose another name; try: reknit broker add b4 --link",
+        ),
         (["b 9"], "'b 9' is no broker's name"),
         (["b9", "--link", "b8"], "there is no broker 'b8' in this network"),
     ],

@@ -32,6 +32,21 @@ def test_a_change_is_listed_shown_and_undone(reknit: Reknit, network: Any) -> No
     assert ids.index(done) < ids.index(undone["change"])
 
 
+def test_no_id_is_cut_where_lines_are_short(
+    reknit: Reknit, start_up: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = start_up("--brokers", "4")
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    monkeypatch.setenv("COLUMNS", "80")
+    at_once = ("link", "replace", "b1", "b2", "--with", "b1", "b4", "--strategy", "path-batched")
+    replaced = reknit(*at_once, "--json").json["change"]
+    moved = reknit("link", "replace", "b1", "b4", "--with", "b1", "b2", "--json").json
+    assert len(moved["changes"]) == 2
+    words = reknit("change", "list").out.split()
+    assert {replaced, moved["change"], *moved["changes"]} <= set(words)
+
+
 def test_a_door_that_does_not_answer_is_named(reknit: Reknit, network: Any) -> None:
     door = network.state["brokers"][0]["admin"]
     said = reknit("change", "list", "--admin", door, "--admin", "http://127.0.0.1:1")

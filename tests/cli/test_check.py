@@ -8,7 +8,9 @@ import pytest
 
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.violation import Violation
+from reknit.sim.coverage import expected
 from reknit.sim.schedule import Outcome, draw
+from reknit.trace.records import Kind, Record
 from reknit.trace.store import read_trace
 from tests.cli.conftest import Reknit
 
@@ -61,6 +63,27 @@ def test_what_was_covered_is_told_in_short_lines(reknit: Reknit, monkeypatch: py
     assert lines[1:3] == ["covered:", "  faults: 1 one-way cut, 2 broken connections, 1 crashed broker"]
     assert lines[3].startswith("  routing: 1 ")
     assert lines[-1] == "1 schedule, 0 violations"
+
+
+def test_what_was_not_covered_is_told_where_every_change_is_drawn(
+    reknit: Reknit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = expected(crashing=True)
+    steps = [name.partition(": ")[2] for name in names if name.startswith("step of a path: ")]
+    records = [Record(1.0, "b1", Kind.CHANGE, detail=f"path: {step}") for step in steps]
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed, focus: Outcome(draw(seed), [], Tally(), records))
+    words = ("check", "--seeds", "1", "--processes", "1")
+    lines = reknit(*words, "--focus", "crashes").out.splitlines()
+    rest = len(names) - len(steps)
+    told = f"not covered: {rest} of {len(names)} steps of changes and crashes in them; more schedules may reach them"
+    assert told in lines
+    assert not any(line.startswith("  step of a path: ") for line in lines[lines.index(told) :])
+    assert (
+        "crash in a path: after Rec at the tail" in reknit(*words, "--focus", "crashes", "--json").json["not_covered"]
+    )
+    assert "not covered" not in reknit(*words).out
+    monkeypatch.setattr("reknit.sim.coverage.expected", lambda crashing: names[:1])
+    assert "not covered: 1 of 1 steps of changes" in reknit(*words, "--focus", "changes").out
 
 
 @pytest.mark.parametrize(

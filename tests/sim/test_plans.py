@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reknit.sim.campaign import check_seed
 from reknit.sim.faults import FaultOptions
-from reknit.sim.plans import FOCI, Focus, draw
+from reknit.sim.plans import FOCI, Focus, broker_options, draw, own_options
 from reknit.sim.schedule import run
 from reknit.trace.records import Kind
 
@@ -32,6 +33,10 @@ def test_a_focus_draws_what_it_says() -> None:
     for drawn in ("drains", "lasting", "groups", "replaces_per_s", "mixed", "order_s"):
         assert len({bool(getattr(plan, drawn)) for plan in lossy}) == 2, drawn
     assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])
+    for focus in ("changes", "crashes"):
+        assert all(plan.aims for plan in plans[focus])
+        assert len({plan.notified for plan in plans[focus]}) == 2
+    assert not any(plan.aims or plan.notified for plan in plans["all"])
 
 
 def test_every_kind_of_change_is_drawn() -> None:
@@ -40,6 +45,29 @@ def test_every_kind_of_change_is_drawn() -> None:
         drawn = {getattr(plan, name) for plan in plans}
         assert 0 in drawn
         assert len(drawn) > 1, name
+
+
+def test_where_something_is_lost_for_good_some_schedules_have_standby_links() -> None:
+    plans = [draw(seed) for seed in range(400)]
+    assert not any(plan.standby for plan in plans if not plan.faults.losses)
+    having = [plan for plan in plans if plan.standby]
+    assert len(having) > 20
+    assert {plan.faults.lost_links for plan in having} == {True, False}
+    for plan in having[:5]:
+        one, other = plan.standby[0]
+        options = broker_options(plan, 120.0)
+        assert own_options(plan, options, one).repair.standby[other] == other
+        assert own_options(plan, options, other).repair.standby[one] == one
+        assert own_options(plan, options, "n9").repair.standby == {}
+
+
+def test_standby_links_are_used_in_schedules() -> None:
+    used = 0
+    for seed in [seed for seed in range(250) if draw(seed).standby][:12]:
+        result = check_seed(seed)
+        assert not result.violations, f"reknit check --seed {seed}: {result.violations[0]}"
+        used += result.coverage["repair: standby links that became links"]
+    assert used > 2
 
 
 def test_a_focus_keeps_the_network_and_changes_what_happens_to_it() -> None:

@@ -22,5 +22,8 @@ LogLevelFlag: TypeAlias = Annotated[
 ]
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
 VerifyFlag: TypeAlias = Annotated[
-    bool, typer.Option("--verify", help="Compare every table with the ideal one afterwards.")
+    bool | None,
+    typer.Option(
+        "--verify/--no-verify", help="Compare every table with the ideal one afterwards; by default if all answer."
+    ),
 ]

@@ -95,7 +95,7 @@ def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What its neighbours are to call it.")],
     link: Annotated[str, typer.Option(metavar="TO", help="The broker to link it with; none without it.")] = "",
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Start a broker more in the network that `reknit up` runs in this directory, at ports that are free.
@@ -119,11 +119,11 @@ def _add_alone(name: str, dry_run: bool, as_json: bool) -> None:
     """No change of the tree: it is one of its own."""
     import msgspec
 
+    from reknit.cli._changes.plans import refuse_taken
     from reknit.cli._operator import Operator
 
     with Operator([]) as operator:
-        if name in operator.names:
-            raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
+        refuse_taken(operator.names, name)
         if dry_run:
             typer.echo("{}" if as_json else f"{name} would be started, a tree of its own; nothing was changed")
             return
@@ -137,7 +137,7 @@ def drain(
     to: Annotated[str, typer.Option(metavar="A", help="The neighbour that takes its clients.")] = "",
     stop: Annotated[bool, typer.Option("--stop", help="Stop a drain that is under way; B stays.")] = False,
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:

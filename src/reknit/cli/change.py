@@ -67,7 +67,7 @@ def show(name: _Id, admin: AdminFlag = [], as_json: JsonFlag = False) -> None:  
     from reknit.cli._operator import Operator
 
     with Operator(admin) as operator:
-        found = find(_ask(operator)[0], name)
+        found = find(_ask(operator)[0], name, "show")
     if as_json:
         _print_json(found)
         return
@@ -78,7 +78,7 @@ def show(name: _Id, admin: AdminFlag = [], as_json: JsonFlag = False) -> None:  
 def undo(
     name: _Id,
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
@@ -92,7 +92,7 @@ def undo(
 
     def plan_for(operator: Operator, view: View) -> Plan:
         changes = _ask(operator)[0]
-        found = find(changes, name)
+        found = find(changes, name, "undo")
         if missing := forgotten(found, name):
             typer.echo(f"reknit: {missing}", err=True)
         return plan_undo(view, f"change undo {name}", deeds_of(found), left(changes))
@@ -125,7 +125,11 @@ def _print_table(changes: list[Told]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("change", "what", "begun", "took", "outcome", "step of", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("change", "what", "begun", "took", "outcome", "step of"):
+        table.add_column(name, no_wrap=name not in ("what", "outcome"))
+    for column, ids in ((0, [told.id for told in changes]), (-1, [told.of for told in changes])):
+        table.columns[column].min_width = max(map(len, ids))  # an id that is cut is none
     for told in changes:
         table.add_row(told.id, str(told.deed), _clock(told.begun), _took(told), told.outcome, told.of)
     Console(soft_wrap=True, markup=False, highlight=False).print(table)

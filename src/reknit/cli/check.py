@@ -54,8 +54,9 @@ def check(
     or has fallen apart.
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
-    crashes; with --focus crashes they do that too. With --focus stores brokers have
-    stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
+    crashes; with --focus crashes they do that too. Both end with links that are replaced, and one that takes part is
+    struck at a chosen message; and with what of the steps of changes has not been covered. With --focus stores
+    brokers have stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
     links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
     ring that changes all the time. With --focus communities there are peers that gossip in communities of topics, and
@@ -118,13 +119,16 @@ def _print_report(report: Report, focus: Subject, as_json: bool) -> None:
 
         import msgspec
 
-        typer.echo(json.dumps(msgspec.to_builtins(report), indent=2))
+        typer.echo(
+            json.dumps({**msgspec.to_builtins(report), "not_covered": _missing(report.coverage, focus)}, indent=2)
+        )
         return
     for result in report.failed:
         _print_failure(result, focus)
     tally = report.tally
     typer.echo(f"{tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
     _print_coverage(report.coverage)
+    _print_missing(report.coverage, focus)
     typer.echo(_verdict(report.schedules, report.violations))
 
 
@@ -140,6 +144,29 @@ def _print_coverage(coverage: Mapping[str, int]) -> None:
         typer.echo("covered:")
     for kind, found in kinds.items():
         typer.echo(f"  {'faults' if kind == 'fault' else kind}: {', '.join(found)}")
+
+
+def _missing(coverage: Mapping[str, int], focus: Subject) -> list[str]:
+    """Where every kind of change is drawn: which steps of them, and crashes in them, no schedule has gone through."""
+    from reknit.sim.coverage import missing
+
+    return missing(coverage, focus == "crashes") if focus in ("changes", "crashes") else []
+
+
+def _print_missing(coverage: Mapping[str, int], focus: Subject) -> None:
+    if focus not in ("changes", "crashes"):
+        return
+    from reknit.sim.coverage import expected
+
+    kinds: dict[str, list[str]] = {}
+    for name in _missing(coverage, focus):
+        kind, _, what = name.partition(": ")
+        kinds.setdefault(kind, []).append(what)
+    what = "steps of changes and crashes in them" if focus == "crashes" else "steps of changes"
+    few, all_ = sum(map(len, kinds.values())), len(expected(focus == "crashes"))
+    typer.echo(f"not covered: {few} of {all_} {what}{'; more schedules may reach them' if few else ''}")
+    for kind, found in kinds.items():
+        typer.echo(f"  {kind}: {', '.join(found)}")
 
 
 def _verdict(schedules: int, violations: int) -> str:

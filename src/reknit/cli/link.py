@@ -112,7 +112,7 @@ def replace(
         str, typer.Option(metavar="NAME", help="How: swap, path, path-batched, deferred or strawman.")
     ] = "swap",
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:

@@ -176,7 +176,7 @@ def _print(plan: Plan, as_json: bool) -> None:
 def apply(
     file: _File = PLAN,
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     trace: Annotated[str, typer.Option(metavar="DIR", help="The network's trace: measure there what was saved.")] = "",
     watch_s: Annotated[float, typer.Option("--watch-s", min=0.1, help="For so many seconds.")] = 30.0,
     admin: AdminFlag = [],  # noqa: B006
@@ -226,7 +226,7 @@ def _measure(plan: Plan, file: str, trace: str, watch_s: float, as_json: bool) -
 def undo(
     file: _File = PLAN,
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:

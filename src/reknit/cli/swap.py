@@ -20,7 +20,7 @@ def swap(
     b: Annotated[str, typer.Argument(metavar="B", help="The neighbour to which it leads now.")],
     c: Annotated[str, typer.Argument(metavar="C", help="A neighbour of B, to which it is to lead.")],
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.circle import run_circle_seed
+from reknit.sim.coverage import changes
 from reknit.sim.gathering import run_gathering_seed
-from reknit.sim.schedule import FOCI, Focus, run_seed
-from reknit.trace.records import Kind, Record
+from reknit.sim.schedule import FOCI, Focus, Outcome, run_seed
+from reknit.trace.records import Kind
 
 __all__ = ["SUBJECTS", "Report", "SeedResult", "Subject", "run_campaign"]
 
@@ -28,18 +29,6 @@ SUBJECTS: tuple[Subject, ...] = (*FOCI, "ring", "communities")
 
 VIOLATIONS_SHOWN_MAX = 20
 """Of one schedule; one fault often shows many times."""
-
-LAST_STEPS = (
-    *("end at the goal", "emptied", "undone", "lockNack", "unlock"),  # of a swap
-    *("answer", "mark"),  # of a return
-    *("connect at the neighbour", "connectAck at the new"),  # of an add
-    "left",  # of a drain
-    *("over", "let go", "dismissed", "RCFG_FINISH", "caught up"),  # of a change of places
-)
-"""How the names of those steps begin behind which a broker takes part in a change no more."""
-
-ASIDES = ("ask", "seated")
-"""The same of words about a change of before, to a broker that may be in another one by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +68,11 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
     outcome = run_seed(seed, focus)
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
-    coverage.update(_changes(outcome.records))
+    coverage.update(changes(outcome.records, outcome.plan.notified))
     coverage[f"routing: {outcome.plan.routing}{' with covering' if outcome.plan.covering else ''}"] += 1
+    if outcome.plan.standby:
+        coverage["repair: schedules with standby links"] += 1
+        coverage["repair: standby links that became links"] += _standbys_used(outcome)
     if outcome.plan.recovery != "none":
         coverage[f"recovery: {outcome.plan.recovery} with cache {outcome.plan.cache}"] += 1
         coverage[f"loss: {outcome.plan.network.loss:.0%} of datagrams"] += 1
@@ -91,11 +83,19 @@ def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
 
 
+def _standbys_used(outcome: Outcome) -> int:
+    """Since the first loss."""
+    records, pairs = outcome.records, {frozenset(pair) for pair in outcome.plan.standby}
+    lost = next((at for at, record in enumerate(records) if record.kind is Kind.LINK_LOST), len(records))
+    added = [record for record in records[lost:] if pairs and record.kind is Kind.LINK_ADDED]
+    return len({frozenset((record.node, record.peer)) for record in added} & pairs)
+
+
 def _check_circle(seed: int) -> SeedResult:
     outcome = run_circle_seed(seed)
     coverage = Counter(record.kind.value for record in outcome.records)
     coverage.update({f"fault: {name}": count for name, count in outcome.faults.items()})
-    coverage.update(_changes(outcome.records))
+    coverage.update(changes(outcome.records))
     coverage["routing: rendezvous"] += 1
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     return SeedResult(seed, shown, len(outcome.violations), outcome.tally, len(outcome.records), dict(coverage))
@@ -114,29 +114,6 @@ def _check_gathering(seed: int) -> SeedResult:
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     tally = Tally(published=outcome.published, delivered=outcome.delivered, owed=outcome.owed)
     return SeedResult(seed, shown, len(outcome.violations), tally, len(outcome.records), dict(coverage))
-
-
-def _changes(records: Iterable[Record]) -> Counter[str]:
-    """Which steps of changes were taken, in which part; and in which step a broker was when it crashed."""
-    found: Counter[str] = Counter()
-    last: dict[tuple[str, str], str] = {}  # by node that takes part in a change, and its kind: its last step
-    for record in records:
-        if record.kind is Kind.CHANGE:
-            kind, _, step = record.detail.partition(": ")
-            found[f"step of {_a(kind)}: {step}"] += 1
-            if step.startswith(ASIDES):
-                continue
-            last[record.node, kind] = step
-            if step.startswith(LAST_STEPS):
-                del last[record.node, kind]
-        elif record.kind is Kind.CRASHED:
-            for node, kind in [each for each in last if each[0] == record.node]:
-                found[f"crash in {_a(kind)}: after {last.pop((node, kind))}"] += 1
-    return found
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Subject = "all") -> Iterator[SeedResult]:

@@ -110,6 +110,7 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.sent: Callable[[str, str, bytes], None] | None = None  # is told who sends a frame to whom
         self.sent_directly: Callable[[str, str, bytes], None] | None = None  # the same, past the tree
+        self.observed: Callable[[Iterable[Record]], None] | None = None  # is told what brokers have seen in a turn
         self.options_of: Callable[[str], BrokerOptions] = lambda _: self.options  # by broker
         self.order_of: Callable[[str], float] = lambda _: 0.0  # how long events may wait for earlier ones, by client
         self.steps = 0  # inputs handled
@@ -247,6 +248,8 @@ class Cluster:
                 self.clients.deliver(name, client, event)
             case Observe(records=records):
                 self.records.extend(records)
+                if self.observed is not None:
+                    self.observed(records)
             case SendDirect(peer=peer, datagram=datagram):
                 if self.sent_directly is not None:
                     self.sent_directly(name, peer, datagram)
@@ -361,10 +364,13 @@ class Cluster:
         self.give(mover, SwapLink(middle, goal, self._requests))
         return self._requests
 
-    def replace_link(self, strategy: str, head: Sequence[str], tail: Sequence[str]) -> int:
-        """The link between the first of ``head`` and the last of ``tail``, by one between the others, as planned."""
+    def replace_link(self, strategy: str, head: Sequence[str], tail: Sequence[str], address: str = "") -> int:
+        """The link between the first of ``head`` and the last of ``tail``, by one between the others, as planned.
+
+        ``address``: what the others are told of where the first of ``tail`` is; here a name will do.
+        """
         self._requests += 1
-        self.give(head[0], Replace(strategy, tuple(head), tuple(tail), tail[0], self._requests))
+        self.give(head[0], Replace(strategy, tuple(head), tuple(tail), address or tail[0], self._requests))
         return self._requests
 
     # --- links that come and go by themselves

@@ -13,14 +13,15 @@ import msgspec
 from reknit.core.homes.options import HomeOptions
 from reknit.core.links.options import LinkKind, LinkOptions
 from reknit.core.options import BrokerOptions
-from reknit.core.overlay.options import OverlayOptions, RepairOptions
+from reknit.core.overlay.options import ChangeOptions, OverlayOptions, RepairOptions
+from reknit.core.overlay.shapes import names
 from reknit.core.recovery.options import RecoveryName, RecoveryOptions
 from reknit.core.recovery.policies import PolicyName
 from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
-__all__ = ["FOCI", "Focus", "Plan", "broker_options", "draw", "is_wired", "own_options"]
+__all__ = ["FOCI", "Focus", "Plan", "aimed", "broker_options", "draw", "is_wired", "own_options", "still"]
 
 Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
@@ -31,6 +32,11 @@ FOCI: tuple[Focus, ...] = ("all", "changes", "crashes", "stores", "groups", "hom
 
 ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
 """For how long a swap waits for a broker that is away: mostly for longer than a fault lasts, in some schedules not."""
+
+
+AIMS = 2
+AIMED_S = 6.0
+"""Such rounds are few and short, and come last, so that what a seed draws before is what it always was."""
 
 
 NAMES_MAX = 64
@@ -79,6 +85,12 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether some links are streams, where others lose events."""
     order_s: float = 0.0
     """How long events may wait for earlier ones that were lost, for every other client."""
+    aims: int = 0
+    """Rounds at the end in which links are replaced, and who takes part meets with a fault at a chosen message."""
+    standby: tuple[tuple[str, str], ...] = ()
+    """Links that brokers turn to when they have given up a neighbour as lost."""
+    notified: bool = False
+    """Whether deferred removals are made up for when a flush has come, or after a time only."""
 
     @property
     def unique(self) -> bool:
@@ -98,9 +110,23 @@ def draw(seed: int, focus: Focus = "all") -> Plan:
         plan = _with_loss(plan)
     elif focus != "all":
         plan = _focused(plan, focus)
+    if plan.faults.losses:
+        plan = _with_standby(plan)
     # A swap without one that lives may break causal order, which is judged wherever nothing has crashed.
     hasty = plan.faults.crashes and not plan.faults.lost_links
     return plan if hasty else msgspec.structs.replace(plan, absent_s_max=ABSENT_S_MAX[0])
+
+
+def _with_standby(plan: Plan) -> Plan:
+    """The same network; where something is lost for good, half of the schedules have standby links, of any two."""
+    rng = random.Random(f"{plan.seed}/standby")
+    count = rng.choice((0, 0, 1, 2)) if plan.brokers > 2 else 0
+    return msgspec.structs.replace(plan, standby=tuple(_pair(plan.brokers, rng) for _ in range(count)))
+
+
+def _pair(brokers: int, rng: random.Random) -> tuple[str, str]:
+    one, other = rng.sample(names(brokers), 2)
+    return one, other
 
 
 def _with_stores(plan: Plan) -> Plan:
@@ -164,6 +190,7 @@ def _focused(plan: Plan, focus: Focus) -> Plan:
     """The same network, in which every kind of change happens while events flow and clients come and go."""
     rng = random.Random(f"{plan.seed}/{focus}")
     crashes = rng.choice((4.0, 12.0)) if focus == "crashes" else 0.0
+    own = random.Random(f"{plan.seed}/{focus}/aims")
     return msgspec.structs.replace(
         plan,
         brokers=max(plan.brokers, 3),
@@ -173,6 +200,30 @@ def _focused(plan: Plan, focus: Focus) -> Plan:
         swaps_per_s=rng.choice((1.0, 2.0, 6.0)),
         newcomers=rng.choice((0, 1, 2)),
         drains=rng.choice((1, 3)),
+        aims=AIMS,
+        notified=own.random() < 0.5,
+    )
+
+
+def aimed(plan: Plan) -> Plan:
+    """What else happens in a round in which links are replaced at the end: clients change their minds, often."""
+    return msgspec.structs.replace(
+        plan,
+        faults=FaultOptions(),
+        round_s=AIMED_S,
+        churn_per_s=8.0,
+        links_per_s=0.0,
+        swaps_per_s=0.0,
+        replaces_per_s=0.0,
+        newcomers=0,
+        drains=0,
+    )
+
+
+def still(plan: Plan) -> Plan:
+    """What happens in a round without faults or changes."""
+    return msgspec.structs.replace(
+        plan, faults=FaultOptions(), churn_per_s=0.0, links_per_s=0.0, swaps_per_s=0.0, replaces_per_s=0.0
     )
 
 
@@ -250,9 +301,11 @@ def is_wired(name: str) -> bool:
     return int(name.lstrip("bn")) % 2 == 0
 
 
-def own_options(options: BrokerOptions, name: str) -> BrokerOptions:
-    """Those of one broker, where links are mixed."""
-    if not is_wired(name):
+def own_options(plan: Plan, options: BrokerOptions, name: str) -> BrokerOptions:
+    """Those of one broker: its standby links, and, where links are mixed, which are streams."""
+    if standby := {each: each for pair in plan.standby if name in pair for each in pair if each != name}:
+        options = msgspec.structs.replace(options, repair=msgspec.structs.replace(options.repair, standby=standby))
+    if not plan.mixed or not is_wired(name):
         return options
     kinds: dict[str, LinkKind] = {f"{letter}{number}": "stream" for letter in "bn" for number in range(0, NAMES_MAX, 2)}
     return msgspec.structs.replace(options, links=msgspec.structs.replace(options.links, kinds=kinds))
@@ -272,6 +325,7 @@ def broker_options(plan: Plan, liveness_s_max: float) -> BrokerOptions:
             loose=plan.recovery != "none",
         ),
         overlay=OverlayOptions(absent_s_max=plan.absent_s_max),
+        changes=ChangeOptions(notified=plan.notified),
         repair=RepairOptions(lost_s=plan.lost_s),
         recovery=RecoveryOptions(
             algorithm=plan.recovery,

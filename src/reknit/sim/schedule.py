@@ -22,6 +22,7 @@ from reknit.core.overlay.shapes import names, shape_edges
 from reknit.core.routing.table import client as client_hop
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
+from reknit.sim.aims import Aims
 from reknit.sim.checkers.bounds import check_bounds
 from reknit.sim.checkers.delivery import Tally, check_delivery
 from reknit.sim.checkers.homes import check_homes
@@ -39,7 +40,7 @@ from reknit.sim.clients import EXPORT_S_MAX
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
-from reknit.sim.plans import FOCI, Focus, Plan, broker_options, draw, is_wired, own_options
+from reknit.sim.plans import FOCI, Focus, Plan, aimed, broker_options, draw, is_wired, own_options, still
 from reknit.sim.workload import World
 from reknit.trace.records import Kind, Record
 
@@ -86,14 +87,16 @@ class _Run:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.rng = random.Random(f"{plan.seed}/run")
+        self.faults: dict[str, int] = {}
         self.world = World(random.Random(f"{plan.seed}/world"), plan.content)
         edges = shape_edges(plan.shape, names(plan.brokers), self.rng)
         self.cluster = Cluster(edges, broker_options(plan, LIVENESS_S_MAX), plan.network, str(plan.seed))
         if plan.mixed:
             self.cluster.network.is_stream = lambda one, other: is_wired(one) and is_wired(other)
-            self.cluster.options_of = lambda name: own_options(self.cluster.options, name)
+        self.cluster.options_of = lambda name: own_options(plan, self.cluster.options, name)
         self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
+        self.aims = Aims(self.cluster, random.Random(f"{plan.seed}/aims"), self.faults)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
         self.cluster.clients.ousted = self._ousted
@@ -109,7 +112,6 @@ class _Run:
         self.shares: dict[tuple[str, str], dict[tuple[str, Pattern], None]] = {}  # by broker and client
         self.lives: dict[str, int] = {}  # by broker: the life in which its clients came
         self.reactions = 0
-        self.faults: dict[str, int] = {}
         self.quiet = True
 
     def run(self) -> list[Violation]:
@@ -120,11 +122,16 @@ class _Run:
         for number in range(1, self.plan.rounds + 1):
             if problems:
                 return problems
-            plan = self.plan
-            self._round(plan.faults, plan.churn_per_s, plan.links_per_s, plan.swaps_per_s, plan.replaces_per_s)
+            self._round(self.plan)
             problems = self._settle(f"after round {number}")
+        for number in range(1, self.plan.aims + 1):
+            if not problems:
+                self.aims.schedule(self.plan, self._bring_clients)
+                self._round(aimed(self.plan))
+                self.aims.stop()
+                problems = self._settle(f"after the replacement {number}")
         if not problems:
-            self._round(FaultOptions(), 0.0, 0.0, 0.0, 0.0)
+            self._round(still(self.plan))
             problems = self._settle("at the end")
         return problems
 
@@ -135,35 +142,28 @@ class _Run:
             return []
         return [Violation("liveness", self.cluster.kernel.now, f"not at rest {when}: {self.cluster.restlessness()}")]
 
-    def _round(
-        self,
-        faults: FaultOptions,
-        churn_per_s: float,
-        links_per_s: float,
-        swaps_per_s: float,
-        replaces_per_s: float,
-    ) -> None:
-        still = faults == FaultOptions() and not (churn_per_s or links_per_s or swaps_per_s or replaces_per_s)
-        span = 1.0 if still else self.plan.round_s
+    def _round(self, plan: Plan) -> None:
+        changing = plan.churn_per_s or plan.links_per_s or plan.swaps_per_s or plan.replaces_per_s
+        calm = plan.faults == FaultOptions() and not changing
+        span = 1.0 if calm else plan.round_s
         self.quiet = False
         self.cluster.network.loss = self.plan.network.loss
-        for name in [name for name, node in self.cluster.nodes.items() if node.lost and not still]:
+        for name in [name for name, node in self.cluster.nodes.items() if node.lost and not calm]:
             self.cluster.kernel.after(self.rng.uniform(0, span), self._find_again, name)
-        hand = Faults(self.cluster, faults, self.rng, self.faults)
+        hand = Faults(self.cluster, plan.faults, self.rng, self.faults)
         hand.schedule(span)
-        self._spread(self.plan.publish_per_s * span, span, self._publish)
-        self._spread(churn_per_s * span, span, self._churn)
-        if self.groups:
-            self._spread(churn_per_s * span, span, self._share)
-        if not still:
-            self._spread(self.plan.hops_per_s * span, span, self._hop)
-        self._spread(links_per_s * span, span, self.operator.change_link)
-        self._spread(swaps_per_s * span, span, self.operator.swap)
-        self._spread(replaces_per_s * span, span, self.operator.replace)
-        if churn_per_s or links_per_s or faults != FaultOptions():
-            self.cluster.kernel.after(self.rng.uniform(0, span), self._add_brokers)
-            self._spread(self.plan.drains, span, self._drain)
-        if faults.crashes or self.plan.newcomers or self.plan.drains:
+        self._spread(plan.publish_per_s * span, span, self._publish)
+        self._spread(plan.churn_per_s * span, span, self._churn)
+        self._spread(plan.churn_per_s * span if self.groups else 0.0, span, self._share)
+        if not calm:
+            self._spread(plan.hops_per_s * span, span, self._hop)
+        self._spread(plan.links_per_s * span, span, self.operator.change_link)
+        self._spread(plan.swaps_per_s * span, span, self.operator.swap)
+        self._spread(plan.replaces_per_s * span, span, self.operator.replace)
+        if plan.churn_per_s or plan.links_per_s or plan.faults != FaultOptions():
+            self.cluster.kernel.after(self.rng.uniform(0, span), self._add_brokers, plan.newcomers)
+            self._spread(plan.drains, span, self._drain)
+        if plan.faults.crashes or plan.newcomers or plan.drains:
             self._spread(2 * span, span, self._bring_clients)
         self.cluster.kernel.run(until=self.cluster.kernel.now + span)
         self.quiet = True
@@ -368,10 +368,10 @@ class _Run:
 
     # --- the operator
 
-    def _add_brokers(self) -> None:
+    def _add_brokers(self, count: int) -> None:
         """New brokers, each of which asks for a link: with one that is there, or with the next of them, in a ring."""
         known = list(self.cluster.nodes)
-        new = [f"n{len(known) + number}" for number in range(self.plan.newcomers)]
+        new = [f"n{len(known) + number}" for number in range(count)]
         for name in new:
             self.cluster.add_node(name)
             self.cluster.start(name)

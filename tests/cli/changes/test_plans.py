@@ -161,7 +161,8 @@ def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
         plan_drain(View({"b1": {"neighbours": {}}}, {}), "b1")
     with pytest.raises(BadInput, match="linked with nobody, who could take its clients; try: reknit link add b1 b2"):
         plan_drain(View({"b1": {"neighbours": {}}, "b2": {"neighbours": {}}}, {}), "b2")
-    with pytest.raises(BadInput, match="there is a broker 'b3' already; choose another name"):
+    taken = "there is a broker 'b3' already; choose another name; try: reknit broker add b6 --link b1"
+    with pytest.raises(BadInput, match=taken):
         plan_add(view_of(LINE), "b3", "b1")
     with pytest.raises(BadInput, match=r"there is no broker 'b13'.*; try: reknit broker add b8 --link b3$"):
         plan_add(view_of(LINE), "b8", "b13")

@@ -72,8 +72,12 @@ def test_a_change_is_found_by_its_beginning_and_a_larger_one_with_all_its_steps(
     assert deeds_of(find(changes, "rep")) == [Deed("swap", ("a", "b", "c")), Deed("swap", ("a", "c", "d"))]
     with pytest.raises(BadInput, match=r"'a' may be a.1 or a.17 or a.18 or a.29; give more of it"):
         find(changes, "a")
-    with pytest.raises(BadInput, match=r"no broker remembers a change 'x'; the last one is a.1"):
-        find(changes, "x")
+    with pytest.raises(
+        BadInput, match=r"no broker remembers a change 'x'; the last one is a.1; try: reknit change show a.1"
+    ):
+        find(changes, "x", "undo")
+    with pytest.raises(BadInput, match=r"no broker remembers a change 'a.28'; try: reknit change undo a.29 "):
+        find(changes, "a.28", "undo")
     with pytest.raises(BadInput, match="there are none"):
         find([], "x")
 

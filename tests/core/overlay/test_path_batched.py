@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.change import make_change
+from reknit.core.overlay.options import RepairOptions
 from reknit.core.overlay.path_batched import digest_of
 from reknit.model.pattern import Pattern
-from reknit.wire.messages import AskHeld, Flush, Held, Message, Rec, Sub, Unsub
+from reknit.wire.codec import decode
+from reknit.wire.messages import AskHeld, Data, Flush, Held, Message, Rec, Snapshot, Sub, Unsub
 from tests.core.desk import Desk
 from tests.sim.heard import Stage
 
@@ -106,3 +111,59 @@ def test_a_near_end_that_is_restarted_before_it_answers_is_told_everything() -> 
     assert not desk.broker.replacing.strategies["path-batched"]._asked  # type: ignore[attr-defined]
     again.say(Sub([P]))
     assert ("c", "p") in desk.routes()
+
+
+@pytest.mark.parametrize("lost_s", [0.0, 5.0])
+def test_a_near_end_that_dies_for_good_before_it_answers_is_not_waited_for(lost_s: float) -> None:
+    """For D the change is over, and it is free for others, whether it gives C up as lost or goes on calling it."""
+    stage = Stage(TREE, {"E": [P, R], "D": [P, Q], "A": [S]}, links=LinkOptions(), repair=RepairOptions(lost_s=lost_s))
+    asked = _dies_when_asked(stage)
+    change = stage.unplanned("path-batched", HEAD, TAIL)
+    stage.wait(0.1)
+    stage.want("G", Pattern.parse("new"))
+    stage.come(change)
+    stage.wait(60.0)
+    assert asked == ["D"]
+    far = stage.nodes["D"].broker
+    assert far is not None
+    assert far.replacing.unsettled() == ""
+    if lost_s:
+        del stage.wants["C"]
+        stage.rest()
+    else:
+        stage.find_again("C")
+        stage.attach("C", "at C")
+        stage.rest()
+        assert ("C", "D") in stage.edges()
+    assert stage.wrong() == []
+
+
+def test_a_near_end_that_answers_too_late_is_told_everything() -> None:
+    desk = Desk("g", "b", name="d", changes={"flush_s_max": 1.0})
+    desk.linked("g", 1, Q)
+    change = make_change("c", "path-batched", ["a", "c"], ["d", "g", "b"])
+    desk.appear("c", change)
+    c = desk.far_end("c", 3)
+    c.greet(linked=False)
+    c.say(Rec(change, [], [], b"another", True))
+    desk.linked("g", 4, Q).say(Flush(change))
+    assert [each for each in c.heard() if isinstance(each, Snapshot)] == []
+    desk.run(1.1)
+    told = [each for each in c.heard() if isinstance(each, Snapshot)]
+    assert [pattern for each in told for _, patterns in each.entries for pattern in patterns] == [Q]
+    c.say(Held("c", [P], True))
+    assert [each for each in c.heard() if isinstance(each, Sub | Unsub)] == []
+
+
+def _dies_when_asked(stage: Stage) -> list[str]:
+    """C is lost when somebody asks it what it holds, before it hears that; who has asked."""
+    asked: list[str] = []
+
+    def overhear(name: str, other: str, data: bytes) -> None:
+        frame = decode(data)
+        if isinstance(frame, Data) and any(isinstance(each, AskHeld) for each in frame.messages) and not asked:
+            asked.append(name)
+            stage.kernel.after(0.0, stage.lose, other)
+
+    stage.sent = overhear
+    return asked

@@ -21,6 +21,8 @@ class OverheadFigure:
         assert found["path"] > found["deferred"]
         assert found["path"] > 0.0
         assert found["lower bound"] > found["path-batched"] > found["path"]
+        named = {name.partition(": ")[2] for name in found if name.startswith("path is not ahead of")}
+        assert found["settings in which path is not ahead"] == len(named)
 
     def test_no_run_gets_below_the_bound(self) -> None:
         assert all(float(row["said"]) > float(row["bound"]) for row in rows(self.id))
@@ -35,7 +37,12 @@ class OverheadFigure:
         ]
         findings = experiment(self.id).reduce(turned)
         assert findings.verdict is Verdict.NOT_AS_CLAIMED
-        assert findings.measured["settings in which path is not ahead"].value > 0
+        behind = [name for name in findings.measured if name.startswith("path is not ahead of strawman: ")]
+        settings = group(rows(self.id), "shape", "patterns", "brokers")
+        assert findings.measured["settings in which path is not ahead"].value == len(behind) == len(settings)
+        for shape, patterns, brokers in settings:
+            named = findings.measured[f"path is not ahead of strawman: {shape} trees of {brokers}, {patterns} patterns"]
+            assert named.value > 0
 
     def test_every_shape_is_swept_at_either_scale(self) -> None:
         for scale in Scale:

@@ -12,7 +12,7 @@ Owns: the estimate. Must not know: doors, or how a plan was made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -57,6 +57,14 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     sessions: int | None = None
     """That move, where some do. What waits in their queues is not counted, nor what the leaver keeps for recovery."""
     subscriptions: int | None = None
+    besides: Besides | None = None
+
+
+class Besides(msgspec.Struct, frozen=True):
+    """What follows from a replacement, and is not counted as said about it: subscriptions, above all."""
+
+    messages: int
+    bytes: int
 
 
 def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
@@ -65,7 +73,7 @@ def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
     if len(plan.moves) > 1 or plan.moves[0].kind == REPLACE or _routing(tables) == "global-table":
         view.answers(*view.names)
     if plan.moves[0].kind == REPLACE:
-        return _rehearsed(edges, plan, tables)
+        return _rehearsed(view, plan, tables)
     for move in plan.moves:
         said += _SAID.get(move.kind, _swap)(view, edges, move, tables)
         edges = tree_after(edges, move)
@@ -74,15 +82,22 @@ def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
     moved = [tables[move.brokers[0]] for move in plan.moves if move.kind == DRAIN]
     sessions = sum(len(table["clients"]) for table in moved) if moved else None
     subscriptions = sum(each["kind"] == "client" for table in moved for each in table["entries"]) if moved else None
-    return Cost(plan.brokers, len(said), sum(len(encode(word)) for word in said), sessions, subscriptions)
+    return Cost(plan.brokers, len(said), _bytes(said), sessions, subscriptions)
 
 
-def _rehearsed(edges: Sequence[Edge], plan: Plan, tables: Tables) -> Cost:
+def _rehearsed(view: View, plan: Plan, tables: Tables) -> Cost:
     """A replacement at once is a plan of one move."""
-    wanted = {name: _wanted(table) for name, table in tables.items()}
+    wanted, move = {name: _wanted(table) for name, table in tables.items()}, plan.moves[0]
     table = next(iter(tables.values()))
-    said = rehearse(edges, wanted, table["routing"], table["covering"], plan.moves[0])
-    return Cost(sorted({*plan.brokers, *said.brokers}), len(said.words), sum(len(encode(word)) for word in said.words))
+    where = view.listens_at(move.ends[1][1])
+    said = rehearse(view.edges, wanted, table["routing"], table["covering"], move, where)
+    besides = Besides(len(said.besides), _bytes(said.besides))
+    brokers = sorted({*plan.brokers, *said.brokers})
+    return Cost(brokers, len(said.words), _bytes(said.words), besides=besides)
+
+
+def _bytes(words: Iterable[Message | Frame]) -> int:
+    return sum(len(encode(word)) for word in words)
 
 
 def _swap(view: View, edges: Sequence[Edge], move: Move, tables: Tables) -> Sequence[Message | Frame]:

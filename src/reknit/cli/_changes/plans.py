@@ -10,7 +10,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from difflib import get_close_matches
+from itertools import count, pairwise
 from typing import TypeAlias, get_args
 
 from reknit.cli._changes.view import View
@@ -31,6 +32,7 @@ __all__ = [
     "plan_swap",
     "plan_swaps",
     "plan_undo",
+    "refuse_taken",
     "tree_after",
 ]
 
@@ -170,13 +172,20 @@ STRATEGIES: dict[str, Strategy] = {
 
 def plan_link(view: View, old: Edge, new: Edge, strategy: str) -> Plan:
     if strategy not in STRATEGIES:
-        raise BadInput(f"--strategy: there is no strategy {strategy!r}; there are: {', '.join(STRATEGIES)}")
+        known = f"there is no strategy {strategy!r}; there are: {', '.join(STRATEGIES)}"
+        raise BadInput(f"--strategy: {known}{_nearest_strategy(old, new, strategy)}")
     view.check(*old, *new, command=lambda a, b, c, d: _title(a, b, c, d) if _is_one(view.edges, (a, b), (c, d)) else "")
     title = _title(*old, *new)
     try:
         return STRATEGIES[strategy](view, old, new, title)
     except NoReplacement as refused:
         raise BadInput(f"link replace: {refused}{_nearest_replacement(view.edges, old, new)}") from None
+
+
+def _nearest_strategy(old: Edge, new: Edge, strategy: str) -> str:
+    """With the strategy whose name is most similar, or else the default."""
+    close = get_close_matches(strategy, STRATEGIES, 1)
+    return f"; try: reknit {_title(*old, *new)}{f' --strategy {close[0]}' if close else ''} --dry-run"
 
 
 def _title(a: str, b: str, c: str, d: str) -> str:
@@ -222,10 +231,18 @@ def _reached(edges: Sequence[Edge], start: str) -> list[str]:
 
 
 def plan_add(view: View, name: str, link: str) -> Plan:
-    if name in view.names:
-        raise BadInput(f"broker add: there is a broker {name!r} already; choose another name")
+    refuse_taken(view.names, name, f" --link {link}" if link in view.names else "")
     view.check(link, command=lambda known: f"broker add {name} --link {known}")
     return Plan(f"broker add {name} --link {link}", (Deed(ADD, (name, link)),))
+
+
+def refuse_taken(names: Sequence[str], name: str, rest: str = "") -> None:
+    """``rest``: the other words of the command."""
+    if name in names:
+        stem = name.rstrip("0123456789")
+        free = next(each for number in count(1) if (each := f"{stem}{number}") not in names)
+        taken = f"there is a broker {name!r} already; choose another name"
+        raise BadInput(f"broker add: {taken}; try: reknit broker add {free}{rest}")
 
 
 def plan_drain(view: View, name: str, heir: str = "") -> Plan:

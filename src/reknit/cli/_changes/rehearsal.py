@@ -1,7 +1,8 @@
 """What a replacement would say: it is rehearsed in the simulator, with the links and subscriptions that there are.
 
 How far subscriptions spread and which routes are torn down depends on the whole tree, so there is no shorter way to
-know it than to let the same brokers do it, in virtual time and without a network.
+know it than to let the same brokers do it, in virtual time and without a network. Ids and addresses are as long as they
+are live, so that bytes are what they will be.
 
 Owns: the copy of the network. Must not know: doors, or what is made of the words.
 """
@@ -21,7 +22,7 @@ from reknit.model.pattern import Pattern
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.wire.codec import decode
-from reknit.wire.messages import Data, Message
+from reknit.wire.messages import ChangeMessage, Data, Message
 
 __all__ = ["Said", "rehearse"]
 
@@ -29,11 +30,16 @@ REST_S_MAX = 120.0
 """Virtual seconds within which the copy must come to rest."""
 QUIET_S = 3_600.0
 """No link says anything by itself for so long."""
+LIFE = 1 << 40
+"""The number of a life, of which ids are made: milliseconds since 1970 have as many digits."""
 
 
 @dataclass(slots=True)
 class Said:
-    words: list[Message] = field(default_factory=list)
+    words: list[ChangeMessage] = field(default_factory=list)
+    """About the change itself, as the brokers' histories count them."""
+    besides: list[Message] = field(default_factory=list)
+    """What follows from it: subscriptions, and words about the link that is left."""
     brokers: dict[str, None] = field(default_factory=dict)
     """Who said or heard something."""
 
@@ -44,11 +50,17 @@ def rehearse(
     routing: RoutingName,
     covering: bool,
     move: Deed,
+    address: str,
 ) -> Said:
-    """``wanted``: by broker, what its clients want. ``BadInput`` if the brokers would refuse the replacement."""
+    """``wanted``: by broker, what its clients want. ``BadInput`` if the brokers would refuse the replacement.
+
+    ``address``: where the new link leads to.
+    """
     links = LinkOptions(heartbeat_s=QUIET_S, silence_s_max=2 * QUIET_S, progress_s_max=2 * QUIET_S)
     options = BrokerOptions(routing=routing, covering=covering, founded=True, links=links)
     cluster = Cluster(edges, options, NetworkOptions(), "rehearsal")
+    for node in cluster.nodes.values():
+        node.incarnation = LIFE
     cluster.start_all()
     for name, patterns in wanted.items():
         if name in cluster.nodes:
@@ -56,7 +68,8 @@ def rehearse(
     cluster.settle(REST_S_MAX)
     said = Said()
     cluster.sent = lambda sender, receiver, frame: _hear(said, sender, receiver, frame)
-    request = cluster.replace_link(move.strategy, move.brokers[: move.near + 1], move.brokers[move.near + 1 :])
+    head, tail = move.brokers[: move.near + 1], move.brokers[move.near + 1 :]
+    request = cluster.replace_link(move.strategy, head, tail, address)
     cluster.settle(REST_S_MAX)
     if error := cluster.replies.get(request, "it would not come to an end"):
         raise BadInput(f"{move}: {error}")
@@ -66,5 +79,6 @@ def rehearse(
 def _hear(said: Said, sender: str, receiver: str, frame: bytes) -> None:
     data = decode(frame)
     if isinstance(data, Data):
-        said.words += data.messages
+        said.words += [each for each in data.messages if isinstance(each, ChangeMessage)]
+        said.besides += [each for each in data.messages if not isinstance(each, ChangeMessage)]
         said.brokers.update({sender: None, receiver: None})

@@ -17,6 +17,7 @@ from reknit.cli._changes.perform import Done, Routes, carry_out, verify
 from reknit.cli._changes.plans import Plan
 from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
+from reknit.core.overlay.history import ADD
 from reknit.live.statefile import BrokerState
 
 __all__ = ["Manner", "run"]
@@ -32,7 +33,8 @@ class Manner:
 
     admin: list[str]
     dry_run: bool
-    verify: bool
+    verify: bool | None
+    """None: if all doors are known and answer."""
     as_json: bool
 
 
@@ -44,11 +46,30 @@ def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
             tables = {each.name: each.said for each in operator.ask("/table") if each.said is not None}
             _print_cost(plan, estimate(view, plan, tables), manner.as_json)
             return
+        _announce(plan)
         done = carry_out(operator, plan)
-        routes = verify(operator) if manner.verify else None
+        routes = _routes(operator, manner.verify)
     _print_done(plan, done, routes, operator.added, manner.as_json)
     if routes is not None and routes.differences:
         raise typer.Exit(EXIT_DIFFERENT)
+
+
+def _announce(plan: Plan) -> None:
+    """That the only step begins; of several, each is announced when its turn comes, and so is a broker's start."""
+    if len(plan.moves) == 1 and plan.moves[0].kind != ADD:
+        typer.echo(f"1 of 1: {plan.moves[0]}", err=True)
+
+
+def _routes(operator: Operator, wanted: bool | None) -> Routes | None:
+    """Compare tables with the ideal ones, which takes all of them; None, with a word why, if that cannot be."""
+    if wanted is False:
+        return None
+    missing = [] if wanted else look(operator).unheard()
+    if missing:
+        why = f"{', '.join(missing)} {'does' if len(missing) == 1 else 'do'} not answer here"
+        typer.echo(f"routes were not compared, for {why}; later: reknit verify-routes", err=True)
+        return None
+    return verify(operator)
 
 
 def _steps(plan: Plan) -> list[str]:
@@ -66,7 +87,9 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
     typer.echo(f"touches {', '.join(cost.brokers)}")
     if cost.sessions is not None:
         typer.echo(f"moves {cost.sessions} sessions with {cost.subscriptions} subscriptions, {NOT_COUNTED}")
-    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes (estimate); nothing was changed")
+    also = cost.besides
+    more = f", and for routes to follow {also.messages} messages, {also.bytes:,} bytes" if also is not None else ""
+    typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes{more} (estimate); nothing was changed")
 
 
 def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState], as_json: bool) -> None:
@@ -83,4 +106,5 @@ def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[Broke
         typer.echo(f"{broker.name} is ready: mqtt {broker.mqtt}, links {broker.listen}, admin {broker.admin}")
     typer.echo(f"{plan.said(done=True)} in {done.seconds:.2f} s: change {name}")
     if routes is not None:
-        typer.echo(f"{routes.brokers} brokers, {len(routes.differences)} differences between tables and ideal ones")
+        found, see = len(routes.differences), "; see: reknit verify-routes" if routes.differences else ""
+        typer.echo(f"{routes.brokers} brokers, {found} differences between tables and ideal ones{see}")

@@ -7,6 +7,7 @@ larger change are found under its id, too.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -87,17 +88,30 @@ def _outcome(part: dict[str, Any]) -> str:
     return f"will be tried again: {part['error']}"
 
 
-def find(changes: list[Told], text: str) -> list[Told]:
-    """The change whose id begins so, or the steps of the larger one that does; ``BadInput`` if there is none."""
-    ids = sorted({name for told in changes for name in (told.id, told.of) if name and name.startswith(text)})
+def find(changes: list[Told], text: str, verb: str = "show") -> list[Told]:
+    """The change whose id begins so, or the steps of the larger one that does; ``BadInput`` if there is none.
+
+    ``verb``: of ``reknit change``, for which it is looked for.
+    """
+    known = [name for told in changes for name in (told.of, told.id) if name]
+    ids = sorted({name for name in known if name.startswith(text)})
     if text in ids:
         ids = [text]
     if not ids:
-        known = f"; the last one is {changes[-1].id}" if changes else "; there are none"
-        raise BadInput(f"no broker remembers a change {text!r}{known} (see reknit change list)")
+        raise BadInput(f"no broker remembers a change {text!r}{_nearest(known, text, verb)} (see reknit change list)")
     if len(ids) > 1:
         raise BadInput(f"{text!r} may be {' or '.join(ids)}; give more of it")
     return [told for told in changes if ids[0] in (told.id, told.of)]
+
+
+def _nearest(known: list[str], text: str, verb: str) -> str:
+    """The command with the most similar id, or else with the last one: that may be shown, but not undone at a guess."""
+    if not known:
+        return "; there are none"
+    close = get_close_matches(text, known, 1)
+    if close:
+        return f"; try: reknit change {verb} {close[0]}"
+    return f"; the last one is {known[-1]}; try: reknit change show {known[-1]}"
 
 
 def forgotten(changes: list[Told], text: str) -> str:

@@ -57,6 +57,10 @@ class View:
             if name not in self._said:
                 raise BadInput(f"the operators' door of {name} is not known; give its --admin")
 
+    def unheard(self) -> list[str]:
+        """Who has not answered, or is only known by others."""
+        return [name for name in self.names if name not in self._said]
+
     def listens_at(self, name: str) -> str:
         self.answers(name)
         return str(self._said[name]["listen"])

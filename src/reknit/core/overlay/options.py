@@ -63,7 +63,8 @@ class ChangeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """path: unsubscriptions of a neighbour that has not acknowledged by then are heeded again."""
 
     flush_s_max: float = 10.0
-    """path: the new link's far end waits for the tail no longer than that."""
+    """path: the new link's far end waits for the tail no longer than that; nor, path-batched, for an answer of the near
+    end."""
 
 
 class RepairOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -192,6 +192,10 @@ class Path(Strategy):
 
     def met(self, peer: str) -> None:
         self._kept.pop(peer, None)
+        self.gone(peer)
+
+    def gone(self, peer: str) -> None:
+        """Its entries may still be kept; but nothing is said to it, and nothing awaited from it."""
         self._parts.forget(peer)
         for key in [key for key in self._ignored if key[0] == peer]:
             del self._ignored[key]

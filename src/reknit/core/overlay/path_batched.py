@@ -7,6 +7,9 @@
   clients have come or gone meanwhile; a digest of it tells. If it does not fit, D asks, and C says what it holds.
 - D says nothing to C before that, so nothing is said that the end of the change would undo.
 
+C may die before it answers. Then D waits no longer than for the tail: it tells C all that it wants, as over any link
+that begins, and the change is over.
+
 Owns: the digest, and the question. Must not know: what a pattern means.
 """
 
@@ -14,12 +17,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 from reknit.core.overlay.change import Place
 from reknit.core.overlay.events import OverlayEvent
 from reknit.core.overlay.parts import held_parts
 from reknit.core.overlay.path import Far, Path
 from reknit.core.overlay.strategy import Hands
+from reknit.core.turn import earliest
 from reknit.model.pattern import Pattern
 from reknit.wire.messages import AskHeld, ChangeMessage, Held, Rec
 
@@ -80,7 +85,8 @@ class PathBatched(Path):
             self.hands.tables.begin_telling(peer, wanted, hold=False)
             self.hands.finished(far.place.change)
         else:
-            self._asked[far.place.change.id] = far
+            until = self.hands.turn.now + self.hands.options.flush_s_max
+            self._asked[far.place.change.id] = replace(far, until=until)
             self.hands.send(peer, AskHeld(far.place.change.id))
 
     def _answered(self, peer: str, held: Held) -> None:
@@ -91,11 +97,19 @@ class PathBatched(Path):
             self.hands.tables.level(peer, self.together)
             self.hands.finished(far.place.change)
 
-    def met(self, peer: str) -> None:
-        super().met(peer)
+    # --- what goes wrong
+
+    def gone(self, peer: str) -> None:
+        super().gone(peer)
         for id_ in [id_ for id_, far in self._asked.items() if far.place.before == peer]:
             self.hands.finished(self._asked.pop(id_).place.change)
 
-    @property
-    def at_rest(self) -> bool:
-        return super().at_rest and not self._asked
+    def deadline(self) -> float | None:
+        return earliest(super().deadline(), *[far.until for far in self._asked.values()])
+
+    def due(self) -> None:
+        super().due()
+        for id_ in [id_ for id_, far in self._asked.items() if self.hands.turn.now >= far.until]:
+            far = self._asked.pop(id_)
+            self.hands.tables.tell(far.place.before)
+            self.hands.finished(far.place.change)

@@ -237,6 +237,8 @@ class Replacing:
     def unlinked(self, peer: str, keep: bool, replaced: bool) -> None:
         if not keep:
             self.met(peer)
+        for strategy in self.strategies.values():
+            strategy.gone(peer)
         if replaced:
             self.walk.replaced(peer)
         self.walk.unlinked(peer)

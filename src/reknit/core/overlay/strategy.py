@@ -80,6 +80,10 @@ class Strategy(ABC):
         """``peer`` tells all anew, or is no neighbour any more: what was under way with it is void."""
         return
 
+    def gone(self, peer: str) -> None:
+        """``peer`` is no neighbour any more; what it wanted may still be in the table. It will not answer."""
+        return
+
     def ignores(self, peer: str, pattern: Pattern) -> bool:
         """Whether an unsubscription of ``peer`` from ``pattern`` is not to be heeded."""
         return False

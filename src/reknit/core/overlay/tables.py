@@ -45,6 +45,9 @@ class Tables(Protocol):
     def begin_telling(self, neighbour: str, known: Iterable[Pattern], hold: bool) -> None:
         """From now on tell it every change; it knows of ``known``. ``hold``: what else is wanted now it hears later."""
 
+    def tell(self, neighbour: str) -> None:
+        """Tell it all that it should know, in place of whatever it knows; and every change from now on."""
+
     def level(self, neighbour: str, together: bool) -> None:
         """Tell it whatever it should know and does not, and the other way round; but not what is held."""
 

@@ -170,6 +170,7 @@ class Walk:
             return f"{self.turn.node} does not reach {place.behind} either", not self.is_lost(place.behind)
         self._lock = Lock(prepare, place, self.turn.now + self.options.lease_s, self.turn.now)
         self._enter(place)
+        self._see(place, "", "lock")
         self.overlay.search.reserved = f"{self.turn.node} takes part in a change that {place.change.path[0]} began"
         if place.old_peer in self.links.of:
             self._lock.address = self.links.of[place.old_peer].address
@@ -220,14 +221,13 @@ class Walk:
         self.send(place.before, Prepared(place.change.id, "", retry=False))
 
     def on_prepare(self, peer: str, prepare: Prepare) -> Iterator[OverlayEvent]:
-        place = Place.find(prepare.change, self.turn.node)
+        me, place = self.turn.node, Place.find(prepare.change, self.turn.node)
         if place is None or place.before != peer or place.is_first:
-            self.send(peer, Prepared(prepare.change.id, f"{self.turn.node} has no such place on the path", False))
-            return
-        if place.is_far and not self.new_links.serves(peer, prepare.change.id):
-            self.send(peer, Prepared(prepare.change.id, f"{peer} and {self.turn.node} are linked already", False))
-            return
-        error, retry = yield from self._take(prepare, place)
+            error, retry = f"{me} has no such place on the path", False
+        elif place.is_far and not self.new_links.serves(peer, prepare.change.id):
+            error, retry = f"{peer} and {me} are linked already", False
+        else:
+            error, retry = yield from self._take(prepare, place)
         if error:
             self.send(peer, Prepared(prepare.change.id, error, retry))
 

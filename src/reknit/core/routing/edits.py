@@ -69,6 +69,9 @@ class Edits:
             rest = [pattern for pattern in self.wanted_apart_from(neighbour) if pattern not in has]
             self._routing._held[neighbour] = dict.fromkeys(rest)
 
+    def tell(self, neighbour: str) -> None:
+        self._routing.tell(neighbour)
+
     def level(self, neighbour: str, together: bool) -> None:
         if (told := self._routing._told.get(neighbour)) is not None:
             concerned = dict.fromkeys([*self.wanted_apart_from(neighbour), *told.announced()])

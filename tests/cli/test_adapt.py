@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reknit.cli.adapt import _end_of_period, _Order, _recall
+from reknit.cli.adapt import _end_of_period, _go_on, _Order, _recall
 from reknit.planning.adapt import Adapter, BadMemory
 from reknit.planning.gains import Flow
 from reknit.planning.plan import Evidence
@@ -83,3 +83,19 @@ def test_a_network_in_trouble_is_left_alone(
 def test_a_trace_has_to_be_named(reknit: Reknit) -> None:
     found = reknit("adapt")
     assert (found.code, "--trace" in found.err) == (2, True)
+
+
+def test_of_a_period_with_gaps_in_the_trace_nothing_is_decided(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing was missing before in the third: that one counts."""
+    missing = iter((0, 7, 7))
+    judged: list[int] = []
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr("reknit.cli.adapt._watched", lambda *given: (TALK, EVIDENCE, next(missing)))
+    monkeypatch.setattr("reknit.cli.adapt._end_of_period", lambda adapter, *given: judged.append(1))
+    spark: Any = None
+    _go_on(spark, Adapter(), replace(order(), periods=3))
+    assert len(judged) == 2
+    (trouble,) = said(capfd)
+    assert trouble["trouble"] == "7 records are missing in the trace, as it says itself"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,6 +37,15 @@ def test_a_flow_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "  set  grid=us20x60  a grid by its name" in out
     assert "  set  from=  the first moment" in out
+    assert "         made of checkins\n         rows: the rows of checkins that it stands for\n" in out
+    assert "         visits: the closed visits of visits that it stands for\n" in out
+    _, out, _ = run(capsys, "show", "plan")
+    assert "         records: the publications and deliveries of trace that it stands for; what it leaves out is" in out
+    assert "         made of flows, links\n" in out
+    _, out, _ = run(capsys, "show", "plan", "--json")
+    flows, _, gains = json.loads(out)["steps"]
+    assert (flows["needs"], flows["carries"], flows["takes"]) == (["trace"], "records", "publications and deliveries")
+    assert (gains["needs"], gains["carries"], gains["takes"]) == (["flows", "links"], "", "")
     _, out, _ = run(capsys, "show", "visits", "--json")
     assert json.loads(out)["parameters"][0]["name"] == "grid"
 
@@ -53,6 +65,31 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], words: tuple[
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_the_java_that_spark_would_run_on_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "java")
+    assert code == 0
+    assert (Path(out.strip()) / "bin" / "java").exists()
+    _, told, _ = run(capsys, "java", "--json")
+    assert json.loads(told)["java_home"] == out.strip()
+
+
+def test_what_spark_says_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any verb that is on Spark; other errors are bugs of ours, and show where."""
+    from pyspark.errors import PySparkRuntimeError, PySparkValueError
+
+    for kind in (PySparkRuntimeError, PySparkValueError):
+        error = kind("broken\n\nJVM stacktrace:\n\tat x.y\nCaused by: java.io.IOException: no space left\n\tat z")
+        monkeypatch.setattr("reknit.pipeline.run.run_flow", Mock(side_effect=error))
+        monkeypatch.setattr("reknit.pipeline.session.session", nullcontext)
+        code, out, err = run(capsys, "run", "synthesize")
+        assert (code, out) == (1, "")
+        said = "Spark has failed: broken; because of java.io.IOException: no space left"
+        assert err == f"reknit: pipeline: {said}\n"
+    monkeypatch.setattr("reknit.pipeline.run.run_flow", Mock(side_effect=KeyError("x")))
+    with pytest.raises(KeyError):
+        main(["pipeline", "run", "synthesize"])
 
 
 def test_the_other_verbs_never_import_spark() -> None:

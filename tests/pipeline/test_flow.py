@@ -44,7 +44,7 @@ def test_a_sound_flow_has_no_problems() -> None:
 
 
 def test_each_problem_of_a_flow_is_named() -> None:
-    steps = (Step("in", "", ("later",), nothing, A, carries="b"), Step("later", "", ("in",), nothing, A))
+    steps = (Step("in", "", ("later",), nothing, A, carries="a + b"), Step("later", "", ("in",), nothing, A))
     charts = (Bars("c", "later", "a", "z", ""),)
     assert flow(*steps, charts=charts).problems() == [
         "in: the name is taken",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reknit.pipeline import java
-from reknit.pipeline.java import NoJava, find_java, java_version, wrap
+from reknit.pipeline.java import NoJava, find_java, java_home, java_version, wrap
 
 
 def fake_java(directory: Path, version: str) -> Path:
@@ -28,6 +28,29 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
 def test_a_java_home_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoJava, match=r"JAVA_HOME is .*, but there is no bin/java in it"):
         find_java({"JAVA_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("11.0.2", "whose java has version 11"), ("none", "no version that can be read")]
+)
+def test_a_java_home_that_is_too_old_is_refused_in_one_line(tmp_path: Path, version: str, said: str) -> None:
+    """Whoever sets it means it; another Java would be a surprise."""
+    fake_java(tmp_path, version)
+    with pytest.raises(NoJava, match=f"JAVA_HOME is .*{said}.* 17 or newer: set it .*, or unset it") as raised:
+        find_java({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    assert "\n" not in str(raised.value)
+
+
+def test_the_home_is_told_wherever_java_was_found(tmp_path: Path) -> None:
+    environ = {"JAVA_HOME": str(tmp_path)}
+    path = fake_java(tmp_path, "21.0.1")
+    assert java_home(find_java(environ), environ) == str(tmp_path)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "java").symlink_to(path)
+    linked = {"PATH": str(tmp_path / "links")}
+    assert java_home(find_java(linked), linked) == str(tmp_path)
+    path.write_text(path.read_text() + 'echo "    java.home = /its/own" >&2\n')
+    assert java_home(find_java(linked), linked) == "/its/own"
 
 
 @pytest.mark.parametrize(("version", "number"), [("17.0.15", 17), ("1.8.0_392", 8), ("21", 21), ("none", 0)])

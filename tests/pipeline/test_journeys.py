@@ -10,7 +10,7 @@ from reknit.trace.records import Kind
 SEEN = ("run", "source", "seq", "kind", "node", "peer", "time")
 
 
-def journey(*seen: tuple[Kind, str, str, float]) -> list[tuple[int | None, float]]:
+def journey(*seen: tuple[Kind, str, str, float]) -> list[tuple[int | None, float | None]]:
     made = Journey()
     for each in seen:
         made.see(*each)
@@ -27,7 +27,7 @@ def test_links_are_counted_along_the_way() -> None:
 
 
 def test_what_the_trace_does_not_tell_is_not_made_up() -> None:
-    assert journey((Kind.FORWARDED, "a", "b", 1.0), (Kind.DELIVERED, "b", "", 2.0)) == []
+    assert journey((Kind.FORWARDED, "a", "b", 1.0), (Kind.DELIVERED, "b", "", 2.0)) == [(None, None)]
     assert journey((Kind.PUBLISHED, "a", "", 1.0), (Kind.DELIVERED, "x", "", 2.0)) == [(None, 1.0)]
     twice = [(Kind.PUBLISHED, "b", "", 3.0), (Kind.PUBLISHED, "a", "", 1.0), (Kind.DELIVERED, "a", "", 4.0)]
     assert journey(*twice) == [(0, 3.0)]
@@ -48,5 +48,5 @@ def test_an_event_may_lie_in_several_batches() -> None:
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
         batches = [pa.RecordBatch.from_pylist([dict(zip(SEEN, row, strict=True)) for row in part]) for part in parts]
         found = [tuple(row.values()) for batch in _walk(batches) for row in batch.to_pylist()]
-        assert found == [("r", 1, 1.0), ("r", 0, 0.25), ("s", 0, 2.0)]
+        assert found == [("r", 1, 1.0), ("r", 0, 0.25), ("s", None, None), ("s", 0, 2.0)]
     assert [list(batch.schema.names) for batch in _walk(batches)] == [DELIVERIES.fieldNames()] * 2

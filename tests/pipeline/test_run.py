@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from reknit.pipeline.flow import BadFlow, Flow, Input, Parameters, Rule, Step, columns
-from reknit.pipeline.report import Report, RowsLost
+from reknit.pipeline.flow import BadFlow, Flow, Gaps, Input, Parameters, Part, Rule, Step, columns
+from reknit.pipeline.report import Report, RowsLost, StepReport
 from reknit.pipeline.run import REPORT, Order, _chosen, is_remote, run_flow
 from tests.pipeline.tables import write_checkins
 
@@ -73,6 +74,43 @@ def test_a_run_that_loses_rows_fails_and_leaves_no_report(spark: SparkSession, g
     with pytest.raises(RowsLost, match="users: checkins has 3 rows, and its own stand for 2"):
         run_flow(spark, order(given, Least(keep=3)))
     assert not (given / "out" / REPORT).exists()
+
+
+def below(told: Least, rows: DataFrame) -> DataFrame:
+    left = rows.where(F.col("user_id") >= told.keep).agg(F.count(F.lit(1)).alias("rows"))
+    return left.select(F.lit("checkins").alias("table"), F.lit("users above").alias("reason"), "rows")
+
+
+def test_what_a_step_leaves_out_is_counted_and_belongs_to_the_balance(spark: SparkSession, given: Path) -> None:
+    part = Part("rows of the north", lambda told: F.col("lat") > 0)
+    step = Step("users", "", ("checkins",), by_user, USERS, carries="rows", takes=part, leaves=below)
+    after = Step(
+        "again", "", ("users",), again, USERS, carries="rows", takes=Part("a one", lambda told: F.col("rows") < 2)
+    )
+    flow = Flow("f", "", Least, (IN,), (step,))
+    report = run_flow(spark, order(given, Least(keep=3), flow))
+    assert report.steps == [StepReport("users", 1, 2, "rows of the north", {"users above": 1})]
+    report = run_flow(spark, order(given, Least(), Flow("f", "", Least, (IN,), (step, after))))
+    assert report.steps[1] == StepReport("again", 1, 1, "a one")
+    south = Step(
+        "users", "", ("checkins",), by_user, USERS, carries="rows", takes=Part("a", lambda told: F.col("lat") > 1)
+    )
+    with pytest.raises(RowsLost, match="users: checkins has 2 a, and its own stand for 3"):
+        run_flow(spark, order(given, Least(), Flow("f", "", Least, (IN,), (south,))))
+
+
+def again(told: Least, users: DataFrame) -> DataFrame:
+    return users.where("rows < 2").select(*USERS.fieldNames())
+
+
+def test_rows_that_the_source_says_are_missing_make_the_run_fail(spark: SparkSession, given: Path) -> None:
+    gaps = Gaps(rows=lambda: F.col("lat") > 1.5, who="user_id", many="lat")
+    flow = Flow("f", "", Least, (replace(IN, gaps=gaps),), FLOW.steps)
+    with pytest.raises(RowsLost, match=r"checkins: it says itself that records are missing .*; --allow-gaps makes"):
+        run_flow(spark, order(given, Least(), flow))
+    assert not (given / "out" / REPORT).exists()
+    report = run_flow(spark, replace(order(given, Least(), flow), allow_gaps=True))
+    assert report.inputs[0].missing == {"": 3, "1": 2, "5": 3}
 
 
 def test_a_step_with_other_columns_than_it_says_is_refused(spark: SparkSession, given: Path) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 import reknit
 from reknit.pipeline.report import Report
-from reknit.pipeline.session import Place, place_of, prepare, settings
+from reknit.pipeline.session import Place, _builder, overruled, place_of, prepare, settings
 from tests.pipeline.places import QUICK
 from tests.pipeline.tables import write_checkins
 
@@ -44,6 +44,21 @@ def test_two_places_are_refused() -> None:
         place_of(Place(master="local", remote="sc://host"), {})
 
 
+def test_what_is_told_hides_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark refuses a master where SPARK_REMOTE is set, and a server where MASTER is."""
+    both = {"SPARK_REMOTE": "sc://host", "MASTER": "local", "x": "y"}
+    environ = dict(both)
+    with overruled("here", environ):
+        assert environ == {"MASTER": "local", "x": "y"}
+    with overruled("remote", environ):
+        assert environ == {"SPARK_REMOTE": "sc://host", "x": "y"}
+    assert environ == both
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    place = Place(master="local[1]")
+    with overruled(place_of(place, os.environ), os.environ):
+        _builder(place, "here")  # which is where Spark would refuse it
+
+
 def test_what_decides_results_is_set_everywhere_and_the_rest_only_here() -> None:
     everywhere = settings(Place(), "remote")
     assert everywhere["spark.sql.session.timeZone"] == "UTC"
@@ -55,6 +70,15 @@ def test_what_decides_results_is_set_everywhere_and_the_rest_only_here() -> None
     assert not [key for key in everywhere if here[key] != everywhere[key]]
     own = settings(Place(remote="local[2]"), "remote")
     assert own["spark.sql.shuffle.partitions"] == here["spark.sql.shuffle.partitions"]
+
+
+def test_java_is_not_told_two_collectors() -> None:
+    """It would not start."""
+    key = "spark.driver.extraJavaOptions"
+    assert settings(Place(), "here")[key].endswith(" -XX:+UseParallelGC")
+    assert "GC" not in settings(Place(), "here", {"JDK_JAVA_OPTIONS": "-Xss4m -XX:+UseSerialGC"})[key]
+    told = settings(Place(java_options="-XX:+UseZGC"), "here", {"JAVA_TOOL_OPTIONS": "-XX:+UseZGC"})
+    assert told[key].endswith(" -XX:+UseZGC")
 
 
 def test_workers_use_this_interpreter_unless_another_is_named() -> None:
@@ -137,6 +161,7 @@ def test_a_small_cluster_as_master(tmp_path: Path) -> None:
     """The same without ``spark-submit``: executors find the package where this process has found it."""
     words = [sys.executable, "-m", "reknit", *flow_words(tmp_path), "--master", "local-cluster[2,1,1024]"]
     environ = os.environ | {"PYTHONPATH": str(SOURCE.parent), "JDK_JAVA_OPTIONS": QUICK}
+    environ |= {"SPARK_REMOTE": "sc://nobody.invalid"}  # the master that is named counts
     run(words, environ, tmp_path / "out")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from reknit.cli import main
 from reknit.model.event import Event
 from reknit.pipeline.flows.traffic import FLOW
 from reknit.pipeline.read import look, read_table
@@ -95,3 +97,26 @@ def test_what_comes_too_late_is_counted_and_a_batch_done_twice_counts_once(spark
     assert aside(spark, str(out)) == {TOO_LATE: 1}
     made = tables(spark, TOLD, str(out))["published"].orderBy("window").collect()
     assert [(row["window"], row["events"]) for row in made] == [(200, 1), (202, 1)]
+
+
+@pytest.mark.long
+def test_a_trace_with_gaps_makes_no_tables_unless_that_is_allowed(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Started again it has them, whatever was said before; and a record of no possible time is set aside."""
+    event = Event("t", source="b1.1", seq=1)
+    records = [Record(1.0, "b1", Kind.PUBLISHED, event=event), Record(float("inf"), "b1", Kind.CALM)]
+    records += [Record(2.0, "b1", Kind.UNTRACED, size=7), Record(2.0, "b2", Kind.UNTRACED)]
+    write_segment(to_table(records), tmp_path / "run" / "node-b1", 1)
+    words = ["pipeline", "stream", "--from", str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--once", "--json"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 1
+    assert "records are missing in it (b1: 7, b2: 1)" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "published").exists()
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--allow-gaps"])
+    assert ended.value.code == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["missing"], said["aside"]) == ({"b1": 7, "b2": 1}, {"impossible time": 1})
+    assert said["tables"]["published"] == 1

@@ -37,6 +37,13 @@ def test_bad_records_are_known(spark: SparkSession, tmp_path: Path) -> None:
     event = Event("t", source="b1.1", seq=1)
     good = [Record(1.0, "b1", Kind.CALM), Record(1.0, "b1", Kind.DELIVERED, client="c", event=event)]
     table = to_table([*good, Record(1.0, "b1", Kind.DELIVERED, client="c"), Record(float("nan"), "b1", Kind.CALM)])
+    worlds_end = [Record(time, "b1", Kind.CALM) for time in (float("inf"), float("-inf"), 1e300)]
+    write_segment(to_table(worlds_end, range(10, 13)), tmp_path / "run" / "node-b1", 2)
     write_segment(table, tmp_path / "run" / "node-b1", 1)
     rows = read_table(spark, look(spark, str(tmp_path)), TRACE.schema, "trace")
-    assert count_reasons(mark(rows, rules(Parameters()))) == {"": 2, "no event": 1, "no time": 1}
+    assert count_reasons(mark(rows, rules(Parameters()))) == {
+        "": 2,
+        "no event": 1,
+        "no time": 1,
+        "impossible time": 3,
+    }

@@ -6,13 +6,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-__all__ = ["AdminFlag", "DryRunFlag", "JsonFlag", "LogFormatFlag", "LogLevelFlag", "VerifyFlag"]
+__all__ = ["AdminFlag", "DryRunFlag", "GapsFlag", "JsonFlag", "LogFormatFlag", "LogLevelFlag", "VerifyFlag"]
 
 AdminFlag: TypeAlias = Annotated[
     list[str], typer.Option("--admin", metavar="URL", help="An operators' door; give one for each broker.")
 ]
 DryRunFlag: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Say whom it touches and what it takes; change nothing.")
+]
+GapsFlag: TypeAlias = Annotated[
+    bool, typer.Option("--allow-gaps", help="Go on where a trace says that records are missing in it.")
 ]
 LogFormatFlag: TypeAlias = Annotated[
     str | None, typer.Option("--log-format", metavar="auto|human|json", help="auto: for people on a terminal.")

@@ -83,26 +83,34 @@ def _go_on(spark: SparkSession, adapter: Adapter, order: _Order) -> None:
 
     from reknit.trace.writer import FLUSH_S_MAX
 
-    begin, done = time.time(), 0
+    begin, done, gaps = time.time(), 0, 0
     if not order.as_json:
         typer.echo(f"watching {order.trace}; the first period ends in {order.period_s:g} s", err=True)
     while not order.periods or done < order.periods:
         end = begin + order.period_s
         time.sleep(max(0.0, end + 2 * FLUSH_S_MAX - time.time()))  # until the last of it is written
-        _end_of_period(adapter, order, *_watched(spark, order, begin, end))
+        flows, evidence, missing = _watched(spark, order, begin, end)
+        if missing > gaps:  # what a period has carried is not known then
+            _say_trouble(order, adapter, f"{missing - gaps:,} records are missing in the trace, as it says itself")
+        else:
+            _end_of_period(adapter, order, flows, evidence)
+        gaps = missing
         begin, done = end, done + 1
 
 
-def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tuple[list[Flow], Evidence]:
+def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tuple[list[Flow], Evidence, int]:
+    """What a period has carried; and how many records are missing in the trace up to now."""
     import os
 
     from reknit.pipeline.flows.plan import FLOW
     from reknit.pipeline.plan import Planned, gather
     from reknit.pipeline.run import Order, run_flow
 
-    run_flow(spark, Order(FLOW, Planned(begin, end), {"trace": order.trace}, order.tables, only=("flows",)))
+    inputs, told = {"trace": order.trace}, Planned(begin, end)
+    report = run_flow(spark, Order(FLOW, told, inputs, order.tables, only=("flows",), allow_gaps=True))
     flows = spark.read.parquet(f"{order.tables}/flows")
-    return gather(flows, [os.path.basename(os.path.normpath(order.trace))])
+    gathered = gather(flows, [os.path.basename(os.path.normpath(order.trace))])
+    return *gathered, sum(sum(each.missing.values()) for each in report.inputs)
 
 
 def _end_of_period(adapter: Adapter, order: _Order, flows: list[Flow], evidence: Evidence) -> None:

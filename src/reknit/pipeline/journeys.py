@@ -33,7 +33,7 @@ _SEEN = {"run": "string", "source": "string", "seq": "long", "kind": "string", "
 RECORDS = columns(**_SEEN, time="double", latest="double", order="long")
 """What is needed of a record, with its place."""
 DELIVERIES = columns(run="string", hops="int", delay="double")
-"""``hops`` is null where the trace does not tell the way."""
+"""``hops`` is null where the trace does not tell the way, ``delay`` where it does not tell where the event began."""
 
 _WALKED = (*_SEEN, "time")
 
@@ -60,9 +60,10 @@ class Journey:
         elif self.begun is None or (time, node) < self.begun:
             self.begun = (time, node)
 
-    def measure(self) -> Iterator[tuple[int | None, float]]:
-        """Nothing if the trace does not tell where it began."""
-        if self.begun is None or not self.taken:
+    def measure(self) -> Iterator[tuple[int | None, float | None]]:
+        """One for each delivery; without a number if the trace does not tell where it began."""
+        if self.begun is None:
+            yield from [(None, None)] * len(self.taken)
             return
         time, node = self.begun
         hops = {node: 0}
@@ -78,7 +79,7 @@ def _walk(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     event: tuple[str, str, int] | None = None
     journey = Journey()
     for batch in batches:
-        found: list[tuple[str, int | None, float]] = []
+        found: list[tuple[str, int | None, float | None]] = []
         for run, source, seq, *seen in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if event != (run, source, seq):
                 if event is not None:
@@ -90,7 +91,7 @@ def _walk(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _arrow([(event[0], *each) for each in journey.measure()])
 
 
-def _arrow(found: list[tuple[str, int | None, float]]) -> pa.RecordBatch:
+def _arrow(found: list[tuple[str, int | None, float | None]]) -> pa.RecordBatch:
     import pyarrow as pa
 
     run, hops, delay = zip(*found, strict=True) if found else ((), (), ())

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from reknit.model.ring import ring_id
-from reknit.pipeline.flow import BadFlow, Input, Parameters, Rule, columns, told
+from reknit.pipeline.flow import LEFT_OUT, BadFlow, Input, Parameters, Rule, columns, told
+from reknit.pipeline.read import no_rows
 from reknit.planning.change import change_cost, is_reconfigurable, moved
 from reknit.planning.counts import Account, make_account
 from reknit.planning.greedy import Found, dynatops_greedy
@@ -25,7 +26,7 @@ from reknit.planning.notification import Problem
 from reknit.planning.ring import Ring
 from reknit.planning.search import Bounds, better_search
 
-__all__ = ["COSTS", "NEEDS", "PLACES", "RATES", "WANTS", "Mapped", "costs", "needs", "places"]
+__all__ = ["COSTS", "NEEDS", "PLACES", "RATES", "WANTS", "Mapped", "costs", "needs", "places", "unwanted"]
 
 BROKERS_MAX = 5_000
 TOPICS_MAX = 100_000
@@ -76,6 +77,16 @@ def needs(told: Mapped, wants: DataFrame, rates: DataFrame | None) -> DataFrame:
     summed = rates.groupBy("topic").agg(F.sum("events").alias("events"))
     joined = gathered.join(summed, "topic", "left").fillna({"events": 0.0})
     return joined.select(*NEEDS.fieldNames())
+
+
+def unwanted(told: Mapped, wants: DataFrame, rates: DataFrame | None) -> DataFrame:
+    """What is expected of topics that nobody wants costs nothing, and is in no need."""
+    if rates is None:
+        return no_rows(wants.sparkSession, LEFT_OUT)
+    others = rates.join(wants.select("topic").distinct(), "topic", "left_anti")
+    return others.agg(F.count(F.lit(1)).alias("rows")).select(
+        F.lit("rates").alias("table"), F.lit("rates of topics that nobody wants").alias("reason"), "rows"
+    )
 
 
 PLACES = columns(broker="string", before="long", after="long", moves="bool")

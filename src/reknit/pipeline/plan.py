@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from reknit.pipeline._judging.history import Entry, History
-from reknit.pipeline.flow import BadFlow, Parameters, columns, told
+from reknit.pipeline.flow import BadFlow, Parameters, Part, columns, told
 from reknit.pipeline.trace import PLACE, placed
 from reknit.planning.gains import Flow, Gains
 from reknit.planning.plan import Evidence, Plan, Rules, make_plan
 from reknit.planning.tree import Link, NoTree, Tree
 from reknit.trace.records import Kind
 
-__all__ = ["FLOWS", "GAINS", "LINKS", "Planned", "flows", "gains", "gather", "links", "plan_of"]
+__all__ = ["ENDS", "FLOWS", "GAINS", "LINKS", "Planned", "flows", "gains", "gather", "links", "not_watched", "plan_of"]
 
 FLOWS_MAX = 1_000_000
 """Different sets of brokers that events may concern; they are gathered in one place."""
@@ -35,24 +35,45 @@ class Planned(Parameters, frozen=True):
     until: Annotated[float, told("and those published from this time on; 0 for none")] = 0.0
 
 
-FLOWS = columns(brokers="strings", events="long", first="double", last="double")
+FLOWS = columns(brokers="strings", events="long", first="double", last="double", records="long")
 """Events by the brokers that they concern: where they were published, and where they were delivered."""
+
+ENDS = Part("publications and deliveries", lambda told: F.col("kind").isin(Kind.PUBLISHED.value, Kind.DELIVERED.value))
 
 
 def flows(told: Planned, trace: DataFrame) -> DataFrame:
-    event = ("run", "source", "seq")
-    rows = trace.where(F.col("kind").isin(Kind.PUBLISHED.value, Kind.DELIVERED.value))
-    concerned = rows.groupBy(*event).agg(
-        F.array_sort(F.collect_set("node")).alias("brokers"),
-        F.min(F.when(F.col("kind") == Kind.PUBLISHED.value, F.col("time"))).alias("time"),
+    watched = _events(told, trace, F.array_sort(F.collect_set("node")).alias("brokers")).where(_outside(told).isNull())
+    counted = watched.groupBy("brokers").agg(
+        F.count(F.lit(1)).alias("events"),
+        F.min("time").alias("first"),
+        F.max("time").alias("last"),
+        F.sum("records").alias("records"),
     )
-    watched = concerned.where(F.col("time") >= told.since)
-    if told.until:
-        watched = watched.where(F.col("time") < told.until)
-    counted = watched.groupBy("brokers")
-    return counted.agg(
-        F.count(F.lit(1)).alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
-    ).select(*FLOWS.fieldNames())
+    return counted.select(*FLOWS.fieldNames())
+
+
+def not_watched(told: Planned, trace: DataFrame) -> DataFrame:
+    """The records of events that are in no flow."""
+    others = _events(told, trace).withColumn("reason", _outside(told)).where(F.col("reason").isNotNull())
+    counted = others.groupBy("reason").agg(F.sum("records").alias("rows"))
+    return counted.select(F.lit("trace").alias("table"), "reason", "rows")
+
+
+def _events(told: Planned, trace: DataFrame, *further: Column) -> DataFrame:
+    published = F.min(F.when(F.col("kind") == Kind.PUBLISHED.value, F.col("time"))).alias("time")
+    events = trace.where(ENDS.rows(told)).groupBy("run", "source", "seq")
+    return events.agg(published, F.count(F.lit(1)).alias("records"), *further)
+
+
+def _outside(told: Planned) -> Column:
+    """Why an event is in no flow; null if it is in one."""
+    time = F.col("time")
+    late = time >= told.until if told.until else F.lit(False)
+    return (
+        F.when(time.isNull(), F.lit("deliveries of events whose publication the trace does not have"))
+        .when(time < told.since, F.lit("records of events published too early"))
+        .when(late, F.lit("records of events published too late"))
+    )
 
 
 LINKS = columns(one="string", other="string")

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from reknit.pipeline.flow import Rule, columns
 
-__all__ = ["BAD_ROWS", "bad_rows", "clean_rows", "count_reasons", "mark"]
+__all__ = ["AS_READ", "BAD_ROWS", "bad_rows", "clean_rows", "count_parts", "count_reasons", "mark"]
 
 _REASON = "__reason"
+AS_READ = "as_read"
+"""A column that rows may have: of values which are none of their column's type, what stands in the file, by column."""
 
 BAD_ROWS = columns(input="string", reason="string", row="string")
 """What is kept of a bad row: where it came from, why it is bad, and all its values as JSON."""
@@ -30,7 +32,7 @@ def mark(rows: DataFrame, rules: Sequence[Rule]) -> DataFrame:
 
 
 def clean_rows(marked: DataFrame) -> DataFrame:
-    return marked.where(F.col(_REASON).isNull()).drop(_REASON)
+    return marked.where(F.col(_REASON).isNull()).drop(_REASON, AS_READ)
 
 
 def bad_rows(marked: DataFrame, name: str) -> DataFrame:
@@ -42,5 +44,11 @@ def bad_rows(marked: DataFrame, name: str) -> DataFrame:
 
 def count_reasons(marked: DataFrame) -> dict[str, int]:
     """How many rows are bad for each reason; those that are not, under an empty one."""
-    counted = marked.groupBy(_REASON).agg(F.count(F.lit(1)).alias("rows")).collect()
-    return {row[_REASON] or "": row["rows"] for row in counted}
+    return {reason: counts[0] for reason, counts in count_parts(marked, ()).items()}
+
+
+def count_parts(marked: DataFrame, parts: Sequence[Column]) -> dict[str, list[int]]:
+    """By reason, as ``count_reasons``: how many rows there are, and for how many of them each of ``parts`` holds."""
+    counts = [F.count(F.lit(1)), *(F.count_if(part) for part in parts)]
+    named = [each.alias(f"part {number}") for number, each in enumerate(counts)]
+    return {row[_REASON] or "": list(row)[1:] for row in marked.groupBy(_REASON).agg(*named).collect()}

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from reknit.pipeline.charts import draw
-from reknit.pipeline.flow import BadFlow, Flow, Input, Parameters, Step, same_columns
-from reknit.pipeline.quarantine import BAD_ROWS, bad_rows, clean_rows, count_reasons, mark
-from reknit.pipeline.read import look, no_rows, read_table
-from reknit.pipeline.report import InputReport, Report, StepReport, balance
+from reknit.pipeline.flow import BadFlow, Flow, Gaps, Input, Parameters, Step, same_columns
+from reknit.pipeline.quarantine import BAD_ROWS, bad_rows, clean_rows, count_parts, mark
+from reknit.pipeline.read import look, no_rows, not_of_type, read_files
+from reknit.pipeline.report import InputReport, Report, StepReport, balance, refuse_gaps
 
 __all__ = ["QUARANTINE", "REPORT", "Order", "run_flow"]
 
@@ -47,6 +47,8 @@ class Order:
     """Whether to read every file to its end first, to set damaged ones aside."""
     only: tuple[str, ...] = ()
     """Make these tables, and those that they need; all of the flow's if it is empty."""
+    allow_gaps: bool = False
+    """Whether to go on where the source of an input says that rows are missing in it."""
 
 
 def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what: None) -> Report:
@@ -54,10 +56,10 @@ def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what
     _check_inputs(order)
     if not is_remote(order.out):
         _forget_report(order.out)
-    run = _Run(spark, order, progress)
+    run = _Run(spark, order, progress, _chosen(order))
     for each in order.flow.inputs:
         run.read(each)
-    for step in _chosen(order):
+    for step in run.chosen:
         run.make(step)
     report = run.report()
     _write_report(spark, report, order)
@@ -91,8 +93,11 @@ class _Run:
     spark: SparkSession
     order: Order
     progress: Progress
+    chosen: list[Step]
     tables: dict[str, DataFrame | None] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    """By step that is about a part of its first table: how many rows that part has."""
     inputs: list[InputReport] = field(default_factory=list)
     steps: list[StepReport] = field(default_factory=list)
 
@@ -105,16 +110,21 @@ class _Run:
         path = self.order.inputs[each.name]
         self.progress(f"reading {each.name}")
         files = look(self.spark, path, self.order.whole)
-        rows = read_table(self.spark, files, each.schema, f"{each.name} at {path}")
-        rules = each.rules(self.order.parameters)
+        rows, files = read_files(self.spark, files, each.schema, f"{each.name} at {path}")
+        rules = (*not_of_type(rows, each.schema), *each.rules(self.order.parameters))
         marked = mark(rows, rules)
-        counted = count_reasons(marked)
-        bad = {rule.reason: counted[rule.reason] for rule in rules if rule.reason in counted}
+        parts = self._parts(each.name)
+        gap = each.gaps.rows() if each.gaps else F.lit(False)
+        counted = count_parts(marked, [gap, *parts.values()])
+        clean, _, *taken = counted.get("", [0] * (2 + len(parts)))
+        self.taken |= dict(zip(parts, taken, strict=True))
+        bad = {rule.reason: counted[rule.reason][0] for rule in rules if rule.reason in counted}
         broken = {broken.path: broken.problem for broken in files.broken}
-        report = InputReport(
-            each.name, path, len(files.sound) + len(broken), broken, files.rows, counted.get("", 0), bad
-        )
+        missing = _missing(rows, each.gaps) if each.gaps and any(counts[1] for counts in counted.values()) else {}
+        report = InputReport(each.name, path, len(files.sound) + len(broken), broken, files.rows, clean, bad, missing)
         report.check()
+        if not self.order.allow_gaps:
+            refuse_gaps(each.name, missing)
         self.inputs.append(report)
         # Written even if empty: what a run before this one has set aside must not pass for ours.
         aside = bad_rows(marked, each.name) if bad else no_rows(self.spark, BAD_ROWS)
@@ -129,23 +139,43 @@ class _Run:
         made = step.transform(self.order.parameters, *(self.tables[name] for name in step.needs))
         if not same_columns(made.schema, step.schema):
             raise BadFlow(f"{step.name} is {made.schema.simpleString()}, not {step.schema.simpleString()}")
-        counts = [F.count(F.lit(1)).alias("rows"), F.sum(step.carries or F.lit(0)).cast("long").alias("carried")]
+        carried = F.sum(F.expr(step.carries)) if step.carries else F.lit(0)
+        parts = {name: F.count_if(part).alias(f"of {name}") for name, part in self._parts(step.name).items()}
+        counts = [F.count(F.lit(1)).alias("rows"), carried.cast("long").alias("carried"), *parts.values()]
         if step.kept:
             seen = Observation()  # counted as it is written: to read it again would be another job
             self._write(made.observe(seen, *counts), step.name, step.by)
             made = self.spark.read.schema(step.schema).parquet(self._path(step.name))
             self._account(step, seen.get)
-        elif step.carries:
+        elif step.carries or parts:
             self._account(step, made.agg(*counts).collect()[0].asDict())
         self.tables[step.name] = made
 
+    def _parts(self, table: str) -> dict[str, Column]:
+        """By step that is about a part of this table: which part. They are counted when the table is."""
+        steps = [step for step in self.chosen if step.takes is not None and step.needs[:1] == (table,)]
+        return {step.name: step.takes.rows(self.order.parameters) for step in steps if step.takes is not None}
+
     def _account(self, step: Step, counted: dict[str, Any]) -> None:
+        self.taken |= {name: counted[f"of {name}"] for name in self._parts(step.name)}
         stands_for = (counted["carried"] or 0) if step.carries else None
-        report = StepReport(step.name, counted["rows"], stands_for)
+        left = self._left_out(step)
+        reasons = {reason: rows for (_, reason), rows in left.items()}
+        report = StepReport(step.name, counted["rows"], stands_for, step.takes.name if step.takes else "", reasons)
         if step.needs and step.needs[0] in self.rows:
-            balance(report, self.rows[step.needs[0]], step.needs[0])
+            first = step.needs[0]
+            out = sum(rows for (table, _), rows in left.items() if table == first)
+            balance(report, self.taken.get(step.name, self.rows[first]), first, out)
         self.rows[step.name] = report.rows
         self.steps.append(report)
+
+    def _left_out(self, step: Step) -> dict[tuple[str, str], int]:
+        """By table and reason."""
+        if step.leaves is None:
+            return {}
+        left = step.leaves(self.order.parameters, *(self.tables[name] for name in step.needs))
+        rows = left.where(F.col("rows") > 0).orderBy("table", "reason").collect()
+        return {(row["table"], row["reason"]): row["rows"] for row in rows}
 
     def _write(self, rows: DataFrame, name: str, by: tuple[str, ...] = ()) -> None:
         rows.write.mode("overwrite").partitionBy(*by).parquet(self._path(name))
@@ -162,6 +192,13 @@ class _Run:
                 draw(chart, [(str(row[0]), float(row[1])) for row in rows], os.path.join(self.order.out, chart.name))
         parameters = msgspec.to_builtins(self.order.parameters)
         return Report(flow.name, parameters, self.inputs, self.steps, self.spark.version)
+
+
+def _missing(rows: DataFrame, gaps: Gaps) -> dict[str, int]:
+    """By whose they are. Who says that something is missing, and not how much, lacks one row at least."""
+    many = F.greatest(F.coalesce(F.col(gaps.many), F.lit(1)), F.lit(1))
+    by = rows.where(gaps.rows()).groupBy(gaps.who).agg(F.sum(many).alias("many")).orderBy(gaps.who)
+    return {str(row[gaps.who] or ""): int(row["many"]) for row in by.collect()}
 
 
 def is_remote(path: str) -> bool:

@@ -13,8 +13,9 @@ cluster, where its path may not exist, ``PYSPARK_PYTHON`` says what to start.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from reknit.pipeline.java import find_java
 
-__all__ = ["Place", "place_of", "prepare", "session", "settings"]
+__all__ = ["Place", "overruled", "place_of", "prepare", "session", "settings"]
 
 MASTER = "local[*]"
 MEMORY = "2g"
@@ -64,6 +65,10 @@ JAVA = "-XX:+UseParallelGC"
 """Work is done in batches, so what counts is how much is done, and not how long a pause is."""
 
 
+_JAVA_READS = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+"""Variables from which every Java takes options."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where to run."""
@@ -93,15 +98,21 @@ def _own_server(place: Place) -> bool:
     return place.remote.startswith("local")
 
 
-def settings(place: Place, where: str) -> dict[str, str]:
+def settings(place: Place, where: str, environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The settings of a session; those that a Java is started with only where it is started from here."""
     if _own_server(place):
         return _ALWAYS | _HERE | dict(place.further)
     if where != "here":
         return dict(_ALWAYS)
-    java = f"-Dlog4j2.configurationFile={_LOG.as_uri()} {place.java_options}".strip()
+    java = f"-Dlog4j2.configurationFile={_LOG.as_uri()} {_java_options(place, environ or {})}".strip()
     own = {"spark.driver.memory": place.memory, "spark.driver.extraJavaOptions": java}
     return _ALWAYS | _HERE | own | dict(place.further)
+
+
+def _java_options(place: Place, environ: Mapping[str, str]) -> str:
+    """Not our collector beside one that the environment has chosen: Java does not start with two."""
+    chosen = any(re.search(r"-XX:\+Use\w+GC\b", environ.get(name, "")) for name in _JAVA_READS)
+    return "" if chosen and place.java_options == JAVA else place.java_options
 
 
 def prepare(place: Place, where: str, environ: MutableMapping[str, str]) -> None:
@@ -113,6 +124,17 @@ def prepare(place: Place, where: str, environ: MutableMapping[str, str]) -> None
 
 
 @contextmanager
+def overruled(where: str, environ: MutableMapping[str, str]) -> Iterator[None]:
+    """Without what says otherwise in the environment: Spark takes that for a contradiction, whoever is asked first."""
+    names = ("MASTER",) if where == "remote" else ("SPARK_REMOTE",)
+    aside = {name: environ.pop(name) for name in names if name in environ}
+    try:
+        yield
+    finally:
+        environ.update(aside)
+
+
+@contextmanager
 def session(place: Place) -> Iterator[SparkSession]:
     """A session at ``place``, stopped at the end. One that this process has is used, wherever it is, and left."""
     where = place_of(place, os.environ)
@@ -120,15 +142,20 @@ def session(place: Place) -> Iterator[SparkSession]:
         yield there
         return
     prepare(place, where, os.environ)
+    with overruled(where, os.environ):
+        spark = _builder(place, where).getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _builder(place: Place, where: str) -> SparkSession.Builder:
     builder = SparkSession.builder.appName(place.name)
     if place.remote:
         builder = builder.remote(place.remote)
     elif where == "here":
         builder = builder.master(place.master or MASTER)
-    for key, value in settings(place, where).items():
+    for key, value in settings(place, where, os.environ).items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    return builder

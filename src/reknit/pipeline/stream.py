@@ -52,7 +52,7 @@ from reknit.pipeline.traffic import (
 )
 from reknit.trace.records import Kind
 
-__all__ = ["LATE_S", "aside", "start", "tables"]
+__all__ = ["LATE_S", "aside", "missing", "start", "tables"]
 
 LATE_S = 60.0
 """How much later than the latest record one may come and still be counted."""
@@ -81,6 +81,7 @@ _STEPS = columns(
 )
 _MOMENTS = columns(run="string", window="long", node="string", time="double", routes="long", crossed="long")
 _ASIDE = columns(reason="string", rows="long")
+_GAPS = columns(node="string", records="long")
 _CLOCKS = columns(what="string", run="string", node="string", latest="double")
 
 
@@ -98,7 +99,8 @@ def start(
     reader = spark.readStream.schema(schema).option("pathGlobFilter", "segment-*.parquet")
     rows = reader.option("maxFilesPerTrigger", segments_max).parquet(f"{trace}/node-*")
     run = F.regexp_extract(F.col("_metadata.file_path"), r"([^/]*)/node-[^/]*/[^/]*$", 1)
-    marked = mark(rows.withColumns({"run": run, "window": window_of(told)}), TRACE.rules(told)).drop(*_UNREAD)
+    marked = mark(rows.withColumn("run", run), TRACE.rules(told)).drop(*_UNREAD)
+    marked = marked.withColumn("window", F.when(F.col(_REASON).isNull(), window_of(told)))  # others may have none
     writer = marked.writeStream.queryName("traffic").option("checkpointLocation", f"{out}/checkpoints/traffic")
     when = {"availableNow": True} if every_s is None else {"processingTime": f"{every_s} seconds"}
     return writer.foreachBatch(_each(told, out, late_s)).trigger(**when).start()
@@ -223,6 +225,8 @@ class _Batch:
             yield lambda: self._links(rows)
         if found.kinds & {*_ROUTES}:
             yield lambda: self._routes(rows)
+        if found.kinds & {Kind.UNTRACED}:
+            yield lambda: self._gaps(rows)
         if found.kinds & {*_WISHES}:
             yield lambda: self._said_last(rows)
         if found.kinds & {*_LIVES}:
@@ -231,6 +235,10 @@ class _Batch:
     def _put_aside(self) -> None:
         reasons = self.held.where(F.col(_REASON).isNotNull()).groupBy(F.col(_REASON).alias("reason"))
         self.kept.write(reasons.agg(F.count(F.lit(1)).alias("rows")), "aside", self.batch, _ASIDE)
+
+    def _gaps(self, rows: DataFrame) -> None:
+        many = F.sum(F.greatest(F.coalesce("size", F.lit(1)), F.lit(1))).alias("records")
+        self.kept.write(rows.where(is_kind(Kind.UNTRACED)).groupBy("node").agg(many), "gaps", self.batch, _GAPS)
 
     def _topics(self, rows: DataFrame) -> None:
         sent, crossed = is_kind(Kind.PUBLISHED), is_kind(Kind.FORWARDED)
@@ -378,6 +386,13 @@ def aside(spark: SparkSession, out: str) -> dict[str, int]:
     kept = Kept(spark, out)
     counted = kept.all("aside", _ASIDE, kept.last()).groupBy("reason").agg(F.sum("rows").alias("rows"))
     return {row["reason"]: row["rows"] for row in counted.orderBy("reason").collect()}
+
+
+def missing(spark: SparkSession, out: str) -> dict[str, int]:
+    """By node, how many records were never written, as the trace itself says."""
+    kept = Kept(spark, out)
+    counted = kept.all("gaps", _GAPS, kept.last()).groupBy("node").agg(F.sum("records").alias("records"))
+    return {row["node"]: row["records"] for row in counted.orderBy("node").collect()}
 
 
 def _subscriptions(kept: Kept, batch: int) -> DataFrame:

@@ -12,13 +12,16 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reknit.pipeline.flow import Input, Layout, Parameters, Rule, columns
+from reknit.pipeline.flow import Gaps, Input, Layout, Parameters, Rule, columns
 from reknit.trace.records import Kind
 
-__all__ = ["PLACE", "TRACE", "event_kinds", "place", "placed", "rules"]
+__all__ = ["PLACE", "TIME_S_MAX", "TRACE", "event_kinds", "place", "placed", "rules"]
 
 PLACE = ("latest", "order", "node")
 """The columns of a place."""
+
+TIME_S_MAX = 1e11
+"""Three thousand years: no clock says more, and any window of it has a number."""
 
 event_kinds = (Kind.PUBLISHED, Kind.FORWARDED, Kind.DELIVERED, Kind.SHARED, Kind.PASSED_ON, Kind.SETTLED)
 """Those that mean nothing without an event."""
@@ -30,6 +33,7 @@ def rules(parameters: Parameters) -> tuple[Rule, ...]:
     events = [kind.value for kind in event_kinds]
     return (
         Rule("no time", F.col("time").isNull() | F.isnan("time")),
+        Rule("impossible time", F.abs("time") > TIME_S_MAX),
         Rule("no order", F.col("order").isNull()),
         Rule("no node", F.col("node").isNull()),
         Rule("no kind", F.col("kind").isNull()),
@@ -65,6 +69,7 @@ TRACE = Input(
     ),
     rules=rules,
     layout=Layout.TRACE,
+    gaps=Gaps(rows=lambda: F.col("kind") == Kind.UNTRACED.value, who="node", many="size"),
 )
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
-from reknit.pipeline.flow import BadFlow, Parameters, columns, told
+from reknit.pipeline.flow import BadFlow, Parameters, Part, columns, told
 from reknit.pipeline.journeys import JOURNEYS, deliveries
 from reknit.pipeline.trace import PLACE, place, placed
 from reknit.planning.rates import ALPHA, estimates
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
 __all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
-__all__ += ["TOPIC_SUMS", "is_kind", "ranked", "summed"]
+__all__ += ["TOPIC_SUMS", "is_kind", "not_held", "not_hot", "part", "ranked", "summed"]
 
 
 class Watched(Parameters, frozen=True):
@@ -36,6 +36,11 @@ class Watched(Parameters, frozen=True):
 
 def is_kind(*kinds: Kind) -> Column:
     return F.col("kind").isin([kind.value for kind in kinds])
+
+
+def part(name: str, *kinds: Kind) -> Part:
+    """The records of some kinds."""
+    return Part(name, lambda told: is_kind(*kinds))
 
 
 def window_of(told: Watched, time: Column | None = None) -> Column:
@@ -60,9 +65,16 @@ def published(told: Watched, trace: DataFrame) -> DataFrame:
 
 
 RATES = columns(
-    run="string", topic="string", window="long", since="double", events="long", rate="double", estimate="double"
+    run="string",
+    topic="string",
+    window="long",
+    since="double",
+    events="long",
+    rate="double",
+    estimate="double",
+    rows="long",
 )
-"""``rate`` in events per second; ``estimate`` is what is expected of the next window."""
+"""``rate`` in events per second; ``estimate`` is what is expected of the next window; ``rows`` of ``published``."""
 
 
 def rates(told: Watched, published: DataFrame) -> DataFrame:
@@ -79,7 +91,8 @@ def rates(told: Watched, published: DataFrame) -> DataFrame:
         events = [int(counts.get(window, 0)) for window in windows]
         seen = [count / window_s for count in events]
         since = [window * window_s for window in windows]
-        made = zip(windows, since, events, seen, estimates(seen, alpha), strict=True)
+        rows_of = [int(window in counts) for window in windows]
+        made = zip(windows, since, events, seen, estimates(seen, alpha), rows_of, strict=True)
         return pd.DataFrame([(run, topic, *each) for each in made], columns=RATES.fieldNames())
 
     return rows.groupBy("run", "topic").applyInPandas(follow, RATES).select(*RATES.fieldNames())
@@ -95,7 +108,20 @@ TOPIC_SUMS = ("published", "delivered", "crossed", "crossed_bytes")
 
 
 def hot_topics(told: Watched, trace: DataFrame) -> DataFrame:
-    counted = (
+    return ranked(told, _by_topic(trace))
+
+
+def not_hot(told: Watched, trace: DataFrame) -> DataFrame:
+    """The records of all topics but the hottest."""
+    others = _with_ranks(_by_topic(trace)).where(F.col("rank") > told.top)
+    rows = F.coalesce(F.sum(F.col("published") + F.col("delivered") + F.col("crossed")), F.lit(0)).alias("rows")
+    return others.agg(rows).select(
+        F.lit("trace").alias("table"), F.lit("records of topics that are less hot").alias("reason"), "rows"
+    )
+
+
+def _by_topic(trace: DataFrame) -> DataFrame:
+    return (
         trace.where(F.col("topic").isNotNull())
         .groupBy("run", "topic")
         .agg(
@@ -105,14 +131,17 @@ def hot_topics(told: Watched, trace: DataFrame) -> DataFrame:
             F.sum(F.when(is_kind(Kind.FORWARDED), F.col("size")).otherwise(0)).alias("crossed_bytes"),
         )
     )
-    return ranked(told, counted)
 
 
 def ranked(told: Watched, counted: DataFrame) -> DataFrame:
     """The hottest, from what is counted of every topic."""
+    hottest = _with_ranks(counted).where(F.col("rank") <= told.top)
+    return hottest.orderBy("run", "rank").select(*HOT_TOPICS.fieldNames())
+
+
+def _with_ranks(counted: DataFrame) -> DataFrame:
     order = Window.partitionBy("run").orderBy(F.desc("crossed"), F.desc("published"), "topic")
-    ranked = counted.withColumn("rank", F.row_number().over(order))
-    return ranked.where(F.col("rank") <= told.top).orderBy("run", "rank").select(*HOT_TOPICS.fieldNames())
+    return counted.withColumn("rank", F.row_number().over(order))
 
 
 # --- links and brokers
@@ -134,16 +163,42 @@ SUBSCRIPTIONS = columns(run="string", node="string", pattern_topic="string", sel
 
 
 def subscriptions(told: Watched, trace: DataFrame) -> DataFrame:
+    held = _wishes(trace).where(_over().isNull())
+    counted = held.groupBy("run", "node", "pattern_topic", "selector").agg(F.count(F.lit(1)).alias("clients"))
+    return counted.select(*SUBSCRIPTIONS.fieldNames())
+
+
+def not_held(told: Watched, trace: DataFrame) -> DataFrame:
+    """What was said of wishes and does not hold at the end: of what a client says of one, the last word counts."""
+    wishes = _wishes(trace)
+    last = wishes.withColumn("reason", _over()).where(F.col("reason").isNotNull()).withColumn("rows", F.lit(1))
+    earlier = wishes.select(F.lit(_SAID_AGAIN).alias("reason"), (F.col("words") - 1).alias("rows"))
+    both = last.select("reason", "rows").unionByName(earlier).groupBy("reason")
+    return both.agg(F.sum("rows").alias("rows")).select(F.lit("trace").alias("table"), "reason", "rows")
+
+
+_SAID_AGAIN = "words about wishes after which there was another"
+
+
+def _over() -> Column:
+    """Why a wish does not hold at the end; null if it does."""
+    return F.when(F.col("kind") != Kind.SUBSCRIBED.value, F.lit("wishes that were taken back")).when(
+        F.col("at") <= F.col("begun"), F.lit("wishes that ended with a life of their broker")
+    )
+
+
+def _wishes(trace: DataFrame) -> DataFrame:
+    """Each wish of a client with its last word, and when the broker's life began."""
     rows = placed(trace.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED)))
     lives = rows.where(is_kind(Kind.STARTED, Kind.CRASHED)).groupBy("run", "node").agg(F.max(place()).alias("begun"))
     wish = ("run", "node", "client", "pattern_topic", "selector")
     last = rows.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)).groupBy(*wish)
-    said = last.agg(F.max(F.struct(*PLACE)).alias("at"), F.max_by("kind", F.struct(*PLACE)).alias("kind"))
-    held = said.join(F.broadcast(lives), ["run", "node"], "left").where(
-        (F.col("kind") == Kind.SUBSCRIBED.value) & (F.col("begun").isNull() | (F.col("at") > F.col("begun")))
+    said = last.agg(
+        F.max(F.struct(*PLACE)).alias("at"),
+        F.max_by("kind", F.struct(*PLACE)).alias("kind"),
+        F.count(F.lit(1)).alias("words"),
     )
-    counted = held.groupBy("run", "node", "pattern_topic", "selector").agg(F.count(F.lit(1)).alias("clients"))
-    return counted.select(*SUBSCRIPTIONS.fieldNames())
+    return said.join(F.broadcast(lives), ["run", "node"], "left")
 
 
 # --- delays
@@ -152,12 +207,14 @@ DELAYS = columns(
     run="string",
     hops="int",
     deliveries="long",
+    timed="long",
     mean_s="double",
     median_s="double",
     p99_s="double",
     longest_s="double",
 )
-"""From publication to delivery, by the links crossed; null where the trace does not tell the way."""
+"""From publication to delivery, by the links crossed; null where the trace does not tell the way. ``timed`` are those
+deliveries whose event's publication is in the trace."""
 
 
 def delays(told: Watched, trace: DataFrame) -> DataFrame:
@@ -166,11 +223,12 @@ def delays(told: Watched, trace: DataFrame) -> DataFrame:
 
 def summed(measured: DataFrame) -> DataFrame:
     # In whole nanoseconds: the sum of floats would depend on the order in which they come.
-    mean_ns = F.sum(F.round(F.col("delay") * 1e9).cast("long")) / F.count(F.lit(1))
+    mean_ns = F.try_divide(F.sum(F.round(F.col("delay") * 1e9).cast("long")), F.count("delay"))
     return (
         measured.groupBy("run", "hops")
         .agg(
             F.count(F.lit(1)).alias("deliveries"),
+            F.count("delay").alias("timed"),
             (mean_ns / 1e9).alias("mean_s"),
             F.percentile("delay", F.lit(0.5)).alias("median_s"),
             F.percentile("delay", F.lit(0.99)).alias("p99_s"),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from reknit.core.routing.table import GROUPS
 from reknit.pipeline._judging.account import Account, Finding, Seen
@@ -28,7 +29,7 @@ from reknit.pipeline._judging.parasites import DISTURBING, Still, stills
 from reknit.pipeline.changes import CHANGE_ROWS, change_rows
 from reknit.pipeline.communities import LATE_S, PARASITES
 from reknit.pipeline.communities import parasites as strangers
-from reknit.pipeline.flow import BadFlow, Parameters, columns, told
+from reknit.pipeline.flow import BadFlow, Parameters, Part, columns, told
 from reknit.pipeline.matching import CONTENT, matched, patterns_of
 from reknit.pipeline.read import no_rows
 from reknit.pipeline.trace import PLACE, place, placed
@@ -37,7 +38,7 @@ from reknit.trace.records import Kind
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHANGES", "FINDINGS", "MOMENTS", "SUBSCRIBERS", "VERDICTS", "WRONG", "Judged"]
+__all__ = ["CHANGES", "DELIVERIES", "FINDINGS", "MOMENTS", "SUBSCRIBERS", "VERDICTS", "WRONG", "Judged"]
 __all__ += ["PARASITES", "changes", "findings", "moments", "parasites", "subscribers", "verdicts"]
 
 CONTROL_RECORDS_MAX = 2_000_000
@@ -182,8 +183,13 @@ FINDINGS = columns(
     hops="int",
     began="double",
     count="long",
+    records="long",
 )
-"""What is wrong, one row each; and what was looked at: ``owed``, ``delivered``, with their numbers by client."""
+"""What is wrong, one row each; and what was looked at: ``owed``, ``delivered``, with their numbers by client.
+``records``: deliveries that it stands for."""
+_FOUND = StructType(FINDINGS.fields[:-1])
+
+DELIVERIES = Part("deliveries to clients", lambda told: _is(Kind.DELIVERED) & _own() & F.lit(not told.peers))
 
 
 def findings(told: Judged, moments: DataFrame) -> DataFrame:
@@ -197,7 +203,8 @@ def findings(told: Judged, moments: DataFrame) -> DataFrame:
     together = parts[0]
     for part in parts[1:]:
         together = together.unionByName(part)
-    return together.select(*FINDINGS.fieldNames())
+    records = F.when(F.col("what") == "delivered", F.col("count")).otherwise(0).alias("records")
+    return together.select(*_FOUND.fieldNames(), records)
 
 
 def _is(*kinds: Kind) -> Column:
@@ -212,7 +219,7 @@ _SETTLED = ("settled_latest", "settled_order")
 
 def _accounts(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle]) -> DataFrame:
     nothing = [F.lit(None).cast(kind).alias(name) for name, kind in zip(_SETTLED, ("double", "long"), strict=True)]
-    own = _of_clients(moments).where(_is(*_SESSIONS, *_WISHES, Kind.DELIVERED)).select(*_ROWS, *nothing)
+    own = moments.where(_own() & _is(*_SESSIONS, *_WISHES, Kind.DELIVERED)).select(*_ROWS, *nothing)
     rows = own.unionByName(_publications(moments))
     lasting = told.lasting
     histories: dict[str, History] = {}
@@ -224,17 +231,17 @@ def _accounts(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle]
         account = Account(client, histories[run], lasting)
         return _table(run, account.judge(_seen(rows)))
 
-    return rows.groupBy("run", "client").applyInPandas(judge, FINDINGS)
+    return rows.groupBy("run", "client").applyInPandas(judge, _FOUND)
 
 
-def _of_clients(moments: DataFrame) -> DataFrame:
+def _own() -> Column:
     """Of groups, what each member is owed is another question."""
-    return moments.where(~F.coalesce(F.col("client"), F.lit("")).startswith(GROUPS))
+    return ~F.coalesce(F.col("client"), F.lit("")).startswith(GROUPS)
 
 
 def _publications(moments: DataFrame) -> DataFrame:
     """Each publication once for every client that has ever wanted such events, with a row for each pattern."""
-    wishes = _of_clients(moments).where(_is(Kind.SUBSCRIBED)).select("run", "client", "pattern").distinct()
+    wishes = moments.where(_own() & _is(Kind.SUBSCRIBED)).select("run", "client", "pattern").distinct()
     by_event = ("run", "node", "source", "seq")
     settled = moments.where(_is(Kind.SETTLED)).groupBy(*by_event).agg(F.min(F.struct("latest", "order")).alias("at"))
     settled = settled.select(*by_event, F.col("at.latest").alias(_SETTLED[0]), F.col("at.order").alias(_SETTLED[1]))
@@ -269,7 +276,7 @@ def _table(run: str, found: Iterable[Finding]) -> pd.DataFrame:
     import pandas as pd
 
     rows = [(run, *finding) for finding in found]
-    return pd.DataFrame(rows, columns=FINDINGS.fieldNames()).astype({"began": "float64"})
+    return pd.DataFrame(rows, columns=_FOUND.fieldNames()).astype({"began": "float64"})
 
 
 # causal order
@@ -300,7 +307,7 @@ def _causality(told: Judged, moments: DataFrame, chronicles: dict[str, Chronicle
         causality = Causality(before.get((run, epoch), Whereabouts()))
         return _table(run, causality.judge(in_order.itertuples(index=False, name=None)))
 
-    return rows.groupBy("run", "epoch").applyInPandas(judge, FINDINGS)
+    return rows.groupBy("run", "epoch").applyInPandas(judge, _FOUND)
 
 
 def _too_long(told: Judged, moments: DataFrame) -> DataFrame:

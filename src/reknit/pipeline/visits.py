@@ -17,10 +17,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reknit.pipeline.checkins import Window as Where
-from reknit.pipeline.flow import columns
+from reknit.pipeline.flow import Part, columns
 from reknit.pipeline.grid import parse_grid
 
-__all__ = ["CELLS", "LINGERS", "PAIRS", "REPEATS", "STATISTICS", "VISITS"]
+__all__ = ["CELLS", "CLOSED", "LINGERS", "PAIRS", "REPEATS", "STATISTICS", "VISITS"]
 __all__ += ["cells", "lingers", "pairs", "repeats", "statistics", "visits"]
 
 DAY_S = 86_400.0
@@ -134,6 +134,10 @@ LINGERS = columns(linger="string", visits="long", share="double", place="int")
 """Figure 5b: how many visits lasted how long; those that are not open."""
 
 _LINGERS = (("<1h", 0.0, HOUR_S), ("1h-1d", HOUR_S, DAY_S), ("1d-7d", DAY_S, WEEK_S), (">=7d", WEEK_S, float("inf")))
+
+
+CLOSED = Part("closed visits", lambda where: F.col("linger_s").isNotNull())
+"""An open one has no linger time."""
 
 
 def lingers(where: Where, visits: DataFrame) -> DataFrame:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from pyspark.sql import SparkSession
 
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.pipeline.flows.traffic import FLOW
+from reknit.pipeline.report import RowsLost
 from reknit.pipeline.run import Order, run_flow
 from reknit.pipeline.traffic import Watched
 from reknit.planning.rates import estimates
 from reknit.sim.schedule import run_seed
+from reknit.trace.columns import to_table
 from reknit.trace.records import Kind, Record
+from reknit.trace.segments import write_segment
 from tests.pipeline.cases import case, write
 
 TOLD = Watched(window_s=0.5, top=3)
@@ -56,7 +63,7 @@ def test_the_tables_are_what_plain_counting_finds(spark: SparkSession, tmp_path:
     outcome = run_seed(0, "changes")
     records = outcome.records
     write(case("run", outcome, records), tmp_path / "runs")
-    run_flow(spark, Order(FLOW, TOLD, {"trace": str(tmp_path / "runs")}, str(tmp_path / "out")))
+    report = run_flow(spark, Order(FLOW, TOLD, {"trace": str(tmp_path / "runs")}, str(tmp_path / "out")))
     tables = {step.name: pq.read_table(tmp_path / "out" / step.name).to_pylist() for step in FLOW.steps}
     published = [each for each in records if each.kind is Kind.PUBLISHED and each.event is not None]
     forwarded = [each for each in records if each.kind is Kind.FORWARDED and each.event is not None]
@@ -94,3 +101,62 @@ def test_the_tables_are_what_plain_counting_finds(spark: SparkSession, tmp_path:
     routes = (Kind.ROUTE_ADDED, Kind.ROUTE_REMOVED)
     assert swap["routes"] == sum(1 for each in inside if each.kind in routes)
     assert swap["crossed"] == sum(1 for each in inside if each.kind is Kind.FORWARDED)
+
+    kinds = Counter(each.kind for each in records)
+    carried = {step.name: step.carried for step in report.steps}
+    assert carried["published"] == kinds[Kind.PUBLISHED]
+    assert carried["loads"] == kinds[Kind.FORWARDED]
+    assert carried["delays"] == kinds[Kind.DELIVERED]
+    assert carried["rates"] == len(tables["published"])
+    assert all(step.left_out for step in report.steps if step.name in ("subscriptions", "hot_topics"))
+
+
+ALL = Pattern.parse("#")
+WISHES = [
+    Record(0.0, "b1", Kind.STARTED),
+    *[Record(1.0, "b1", Kind.SUBSCRIBED, client=client, pattern=ALL) for client in ("c", "d", "d", "e")],
+    Record(2.0, "b1", Kind.UNSUBSCRIBED, client="e", pattern=ALL),
+    Record(1.0, "b2", Kind.SUBSCRIBED, client="f", pattern=ALL),
+    Record(2.0, "b2", Kind.CRASHED),
+]
+EVENTS = [
+    Record(3.0, "b1", Kind.PUBLISHED, client="p", event=Event("t", source="b1.1", seq=1)),
+    Record(4.0, "b1", Kind.DELIVERED, client="c", event=Event("t", source="b1.1", seq=1)),
+    Record(5.0, "b1", Kind.DELIVERED, client="c", event=Event("t", source="b9.1", seq=1)),
+    Record(5.0, "b1", Kind.DELIVERED, client="c", event=Event("u", source="b9.1", seq=2)),
+]
+"""Nothing is known of where the last two began."""
+
+
+def test_what_is_in_no_table_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    write_segment(to_table([*WISHES, *EVENTS, Record(float("inf"), "b1", Kind.CALM)]), tmp_path / "run" / "node-all", 1)
+    told = Watched(window_s=0.5, top=1)
+    report = run_flow(spark, Order(FLOW, told, {"trace": str(tmp_path / "run")}, str(tmp_path / "out")))
+    assert report.inputs[0].quarantined == {"impossible time": 1}
+    steps = {step.name: step for step in report.steps}
+    assert (steps["subscriptions"].carried, steps["subscriptions"].left_out) == (
+        2,
+        {
+            "wishes that ended with a life of their broker": 1,
+            "wishes that were taken back": 1,
+            "words about wishes after which there was another": 2,
+        },
+    )
+    assert (steps["hot_topics"].carried, steps["hot_topics"].left_out) == (
+        3,
+        {"records of topics that are less hot": 1},
+    )
+    delays = pq.read_table(tmp_path / "out" / "delays").to_pylist()
+    found = [(row["hops"], row["deliveries"], row["timed"], row["mean_s"]) for row in delays]
+    assert found == [(None, 2, 0, None), (0, 1, 1, 1.0)]
+    assert steps["delays"].carried == 3
+
+
+def test_a_trace_with_gaps_makes_no_tables_unless_that_is_allowed(spark: SparkSession, tmp_path: Path) -> None:
+    gaps = [Record(6.0, "b2", Kind.UNTRACED, size=7, detail="full"), Record(6.0, "b1", Kind.UNTRACED)]
+    write_segment(to_table([*EVENTS, *gaps]), tmp_path / "run" / "node-all", 1)
+    order = Order(FLOW, TOLD, {"trace": str(tmp_path / "run")}, str(tmp_path / "out"), only=("published",))
+    with pytest.raises(RowsLost, match=r"trace: it says itself that records are missing in it \(b1: 1, b2: 7\)"):
+        run_flow(spark, order)
+    report = run_flow(spark, replace(order, allow_gaps=True))
+    assert report.inputs[0].missing == {"b1": 1, "b2": 7}

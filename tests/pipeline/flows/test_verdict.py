@@ -14,10 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from reknit.core.routing.table import GROUPS
+from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.pipeline._judging.account import Finding
 from reknit.pipeline.flows.verdict import FLOW
+from reknit.pipeline.report import Report, RowsLost
 from reknit.pipeline.run import Order, run_flow
 from reknit.pipeline.verdict import WRONG, Judged
+from reknit.trace.columns import to_table
+from reknit.trace.records import Kind, Record
+from reknit.trace.segments import write_segment
 from tests.pipeline.cases import BUGS, Case, planted, sound_and_tampered, write
 from tests.pipeline.plain import judge
 
@@ -92,3 +99,35 @@ def test_the_flow_says_what_the_judges_say(spark: SparkSession, tmp_path: Path, 
 
 def _finding(row: dict[str, Any]) -> Finding:
     return Finding(*(row[name] for name in ("what", *Finding._fields[1:-1])), many=row["count"])
+
+
+ALL = Pattern.parse("#")
+EVENT = Event("t", source="b1.1", seq=1)
+STORY = [
+    Record(0.0, "b1", Kind.ATTACHED, client="c"),
+    Record(0.0, "b1", Kind.SUBSCRIBED, client="c", pattern=ALL),
+    Record(1.0, "b1", Kind.PUBLISHED, client="p", event=EVENT),
+    Record(2.0, "b1", Kind.DELIVERED, client="c", event=EVENT),
+    Record(2.0, "b1", Kind.DELIVERED, client="c", event=EVENT),
+    Record(2.0, "b1", Kind.DELIVERED, client=f"{GROUPS}g", event=EVENT),
+]
+
+
+def judged(spark: SparkSession, tmp_path: Path, records: list[Record], orders: list[int]) -> Report:
+    write_segment(to_table(records, orders), tmp_path / "run" / "node-b1", 1)
+    inputs = {"trace": str(tmp_path / "run")}
+    return run_flow(spark, Order(FLOW, Judged(), inputs, str(tmp_path / "out"), only=("findings",)))
+
+
+def test_each_delivery_is_in_the_findings(spark: SparkSession, tmp_path: Path) -> None:
+    report = judged(spark, tmp_path / "sound", STORY, [1, 2, 3, 4, 5, 6])
+    assert [(step.name, step.carried) for step in report.steps] == [("moments", 6), ("findings", 2)]
+    with pytest.raises(RowsLost, match="findings: moments has 2 deliveries to clients, and its own stand for 1"):
+        judged(spark, tmp_path / "same place", STORY, [1, 2, 3, 4, 4, 6])
+
+
+def test_a_trace_with_gaps_gets_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
+    """It would say that nothing was lost."""
+    gap = Record(3.0, "b1", Kind.UNTRACED, size=7, detail="full")
+    with pytest.raises(RowsLost, match=r"records are missing in it \(b1: 7\)"):
+        judged(spark, tmp_path, [*STORY, gap], [1, 2, 3, 4, 5, 6, 7])

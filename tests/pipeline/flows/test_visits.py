@@ -18,6 +18,7 @@ from reknit.pipeline.read import look, read_table
 from reknit.pipeline.run import Order, run_flow
 from reknit.pipeline.visits import cells, lingers, pairs, repeats, statistics, visits
 from tests.pipeline.places import DATA, needs_data
+from tests.pipeline.tables import write_checkins
 
 CASES = range(5)
 WHOLE = 2
@@ -94,3 +95,12 @@ def test_the_flow_has_exactly_the_reference_values(spark: SparkSession, tmp_path
     assert str(max(stays["last"].to_pylist())) == wanted["last_ts"]
     assert report.inputs[0].clean == wanted["checkins"]
     assert all((tmp_path / chart.name).stat().st_size > 0 for chart in FLOW.charts)
+
+
+def test_figure_5b_stands_for_the_closed_visits(spark: SparkSession, tmp_path: Path) -> None:
+    given = {"checkins": str(write_checkins(tmp_path / "checkins.parquet"))}
+    report = run_flow(spark, Order(FLOW, Window(), given, str(tmp_path / "out"), only=("lingers",)))
+    assert [(step.name, step.carried, step.part) for step in report.steps] == [
+        ("visits", 5, ""),
+        ("lingers", 1, "closed visits"),
+    ]

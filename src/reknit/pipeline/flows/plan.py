@@ -14,7 +14,16 @@ FLOW = Flow(
     parameters=made.Planned,
     inputs=(TRACE,),
     steps=(
-        Step("flows", "events by the brokers they concern", ("trace",), made.flows, made.FLOWS),
+        Step(
+            "flows",
+            "events by the brokers they concern",
+            ("trace",),
+            made.flows,
+            made.FLOWS,
+            carries="records",
+            takes=made.ENDS,
+            leaves=made.not_watched,
+        ),
         Step("links", "the tree at the end", ("trace",), made.links, made.LINKS),
         Step("gains", "every possible swap, and what it saves", ("flows", "links"), made.gains, made.GAINS),
     ),

@@ -13,7 +13,15 @@ FLOW = Flow(
     parameters=made.Mapped,
     inputs=(made.WANTS, made.RATES),
     steps=(
-        Step("needs", "by topic: events, and who wants it", ("wants", "rates"), made.needs, made.NEEDS, carries="rows"),
+        Step(
+            "needs",
+            "by topic: events, and who wants it",
+            ("wants", "rates"),
+            made.needs,
+            made.NEEDS,
+            carries="rows",
+            leaves=made.unwanted,
+        ),
         Step("places", "by broker: where it is, and should be", ("needs",), made.places, made.PLACES),
         Step("costs", "before and after, and the change itself", ("needs", "places"), made.costs, made.COSTS),
     ),

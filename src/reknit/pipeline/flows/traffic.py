@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from reknit.pipeline import traffic as made
 from reknit.pipeline.flow import Flow, Step
+from reknit.pipeline.journeys import JOURNEYS
 from reknit.pipeline.trace import TRACE
+from reknit.trace.records import Kind
 
 __all__ = ["FLOW"]
 
@@ -14,12 +16,62 @@ FLOW = Flow(
     parameters=made.Watched,
     inputs=(TRACE,),
     steps=(
-        Step("published", "events by window and topic", ("trace",), made.published, made.PUBLISHED),
-        Step("rates", "rates and their prediction (Eq. 8)", ("published",), made.rates, made.RATES),
-        Step("loads", "the load matrix of links", ("trace",), made.loads, made.LOADS),
-        Step("subscriptions", "what brokers' clients want", ("trace",), made.subscriptions, made.SUBSCRIPTIONS),
-        Step("hot_topics", "topics that cross most links", ("trace",), made.hot_topics, made.HOT_TOPICS),
-        Step("delays", "delays by number of links", ("trace",), made.delays, made.DELAYS),
-        Step("changes", "what each change cost", ("trace",), made.changes, made.CHANGES),
+        Step(
+            "published",
+            "events by window and topic",
+            ("trace",),
+            made.published,
+            made.PUBLISHED,
+            carries="events",
+            takes=made.part("publications", Kind.PUBLISHED),
+        ),
+        Step("rates", "rates and their prediction (Eq. 8)", ("published",), made.rates, made.RATES, carries="rows"),
+        Step(
+            "loads",
+            "the load matrix of links",
+            ("trace",),
+            made.loads,
+            made.LOADS,
+            carries="events",
+            takes=made.part("crossings", Kind.FORWARDED),
+        ),
+        Step(
+            "subscriptions",
+            "what brokers' clients want",
+            ("trace",),
+            made.subscriptions,
+            made.SUBSCRIPTIONS,
+            carries="clients",
+            takes=made.part("words about wishes", Kind.SUBSCRIBED, Kind.UNSUBSCRIBED),
+            leaves=made.not_held,
+        ),
+        Step(
+            "hot_topics",
+            "topics that cross most links",
+            ("trace",),
+            made.hot_topics,
+            made.HOT_TOPICS,
+            carries="published + delivered + crossed",
+            takes=made.part("publications, crossings and deliveries", *JOURNEYS),
+            leaves=made.not_hot,
+        ),
+        Step(
+            "delays",
+            "delays by number of links",
+            ("trace",),
+            made.delays,
+            made.DELAYS,
+            carries="deliveries",
+            takes=made.part("deliveries", Kind.DELIVERED),
+        ),
+        Step(
+            "changes",
+            "what each change cost",
+            ("trace",),
+            made.changes,
+            made.CHANGES,
+            carries="steps",
+            takes=made.part("steps of changes", Kind.CHANGE),
+        ),
     ),
 )

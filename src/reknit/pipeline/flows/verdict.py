@@ -15,7 +15,15 @@ FLOW = Flow(
     inputs=(TRACE,),
     steps=(
         Step("moments", "records with their places", ("trace",), made.moments, made.MOMENTS, carries="records"),
-        Step("findings", "what is wrong, one row each", ("moments",), made.findings, made.FINDINGS),
+        Step(
+            "findings",
+            "what is wrong, one row each",
+            ("moments",),
+            made.findings,
+            made.FINDINGS,
+            carries="records",
+            takes=made.DELIVERIES,
+        ),
         Step("parasites", "events that peers did not want", ("trace",), made.parasites, made.PARASITES),
         Step("verdicts", "by run", ("moments", "findings", "parasites"), made.verdicts, made.VERDICTS),
         Step("subscribers", "by client", ("findings",), made.subscribers, made.SUBSCRIBERS),

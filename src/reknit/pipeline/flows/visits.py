@@ -18,7 +18,7 @@ FLOW = Flow(
         Step("pairs", "users and the cells they visited", ("visits",), made.pairs, made.PAIRS, carries="visits"),
         Step("cells", "by cell: visits, users, check-ins", ("pairs",), made.cells, made.CELLS, carries="users"),
         Step("repeats", "Figure 5a", ("pairs",), made.repeats, made.REPEATS, carries="pairs"),
-        Step("lingers", "Figure 5b", ("visits",), made.lingers, made.LINGERS),
+        Step("lingers", "Figure 5b", ("visits",), made.lingers, made.LINGERS, carries="visits", takes=made.CLOSED),
         Step("statistics", "section 6.1.1", ("visits", "pairs", "cells"), made.statistics, made.STATISTICS),
     ),
     charts=(

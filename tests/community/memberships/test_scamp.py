@@ -216,6 +216,55 @@ def test_who_hears_no_heartbeat_takes_itself_for_forgotten() -> None:
     assert turn.counters == {"isolated": 1}
 
 
+def test_who_was_alone_subscribes_once_it_knows_others() -> None:
+    """The first member, and one whose view was empty when it was time to: nobody else sees to their being known."""
+    turn = a_turn()
+    member = a_member(turn)
+    member.receive("x", Subscribe("soccer", "x", 0, 20.0, renewal=False))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("x", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+    member.drop("x")
+    turn.now = 19.5
+    member.receive("y", Kept("soccer", 3.0))
+    member.due()
+    assert spoken(turn) == []
+    member.receive("y", Forward("soccer", "y", 0, 20.0))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("y", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+    member.due()
+    assert spoken(turn) == []
+
+
+def test_a_subscription_that_nobody_took_is_made_again_once_somebody_is_known() -> None:
+    turn = a_turn()
+    member = a_member(turn)
+    member.join(("dead",))
+    ((_, word),) = spoken(turn)
+    member.failed("dead", word)
+    member.receive("y", Forward("soccer", "y", 0, 20.0))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("y", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+
+
+def test_no_member_of_a_few_is_forgotten_for_long() -> None:
+    """Three members, of whom the first has asked nobody: over twenty leases each is in somebody's view all the time."""
+    terms = ScampOptions(lease_s=6.0, heartbeat_s=1.2, reunion_s=3.0)
+    assembly = Assembly(PeerOptions(topic=TopicOptions(scamp=terms)), NetworkOptions(loss=0.05), "few")
+    members = ["p1", "p2", "p3"]
+    for member in members:
+        assembly.start(member, () if member == "p1" else ("p1",))
+        assembly.join(member, "soccer")
+        assembly.run(1.0)
+    assembly.run(12.0)
+    for _ in range(400):
+        assembly.run(0.3)
+        known = {peer for each in members for peer in assembly.peer(each).communities["soccer"].membership.view}
+        assert known == set(members)
+
+
 def test_a_copy_for_a_dead_member_goes_to_another() -> None:
     turn = a_turn()
     member = a_member(turn, "a", "b")

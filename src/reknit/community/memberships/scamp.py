@@ -217,11 +217,15 @@ class Scamp(Membership):
             self._keep(heir, lease_s)
 
     def _take_heartbeat(self, sender: str, word: Heartbeat) -> list[Contact]:
-        self._heard_from(sender)
-        if word.minima and not self.census.hear(word.epoch, word.minima):
+        """What it tells is believed of who was known before: a single word of a stranger changes nothing."""
+        is_known = sender in self.in_view or sender in self.view
+        if word.minima and not self.census.hear(word.epoch, word.minima, is_known):
             self.turn.count("forged")
             return []
-        return list(word.supers)
+        self._heard_from(sender)
+        if not is_known:
+            self.turn.count("unknown")
+        return list(word.supers) if is_known else []
 
     def _heard_from(self, sender: str) -> None:
         """It has us in its view; it will say so again with each heartbeat."""

@@ -86,10 +86,7 @@ class Asking:
         return self._turn.rng.random() < community.p_sel(community.membership.population())
 
     def probe(self, community: Community, attempt: int) -> None:
-        """One of those who are known for other reasons than being in this community's view; or P-Grid."""
-        if community.membership.uses_grid and self._grid is not None:
-            self._grid.seek(attempt, community.topic, ANSWER_PEERS)
-            return
+        """One of those who are known for other reasons than being in this community's view."""
         others = self._known(*community.membership.view)
         if others:
             self._turn.send(self._turn.rng.choice(others), self._request(community, attempt, (community.topic,)))

@@ -193,11 +193,20 @@ class Peer:
         self.turn.saw_table(Kind.SUBSCRIBED, given.topic, detail="" if given.deliver else "to publish only")
 
     def _leave(self, topic: str) -> None:
-        community = self.communities.pop(topic, None)
+        community = self.communities.get(topic)
         if community is not None:
-            del self._subscriptions[topic]
+            self._publish_waiting(community)
+            del self.communities[topic], self._subscriptions[topic]
             community.leave()
             self.turn.saw_table(Kind.UNSUBSCRIBED, topic)
+
+    def _publish_waiting(self, community: Community) -> None:
+        """What was to wait for members of this community cannot any longer: it goes to those who are known, and up."""
+        waiting = [event for _, event in self._pending if event.topic == community.topic]
+        self._pending = deque(each for each in self._pending if each[1].topic != community.topic)
+        for event in waiting:
+            self.turn.count("hurried")
+            self._publish_now(community, event)
 
     def _publish(self, event: Event) -> None:
         check_community(event.topic)
@@ -223,12 +232,13 @@ class Peer:
             community = self.communities.get(event.topic)
             if community is not None and not len(community.membership.view) and until > self.turn.now:
                 self._pending.append((until, event))
-            elif community is None:
-                self.turn.saw(Kind.DROPPED, event, detail="left before it was published")
-                self.turn.count("dropped")
-            elif event.id not in community.seen:
-                self.turn.saw(Kind.PUBLISHED, event)
-                self._take(community, event, 0, (), community.options.publisher_forces_upward)
+            elif community is not None:
+                self._publish_now(community, event)
+
+    def _publish_now(self, community: Community, event: Event) -> None:
+        if event.id not in community.seen:
+            self.turn.saw(Kind.PUBLISHED, event)
+            self._take(community, event, 0, (), community.options.publisher_forces_upward)
 
     # --- events
 

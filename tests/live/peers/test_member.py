@@ -106,6 +106,28 @@ def test_a_large_event_takes_a_stream_and_no_datagram_is_too_long() -> None:
     asyncio.run(play())
 
 
+def test_a_callback_that_fails_keeps_nobody_from_an_event(
+    until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: PeerEvent) -> None:
+        raise RuntimeError("the user's own")
+
+    async def play() -> None:
+        async with gathered("t", "t", "t") as peers:
+            got: list[bytes] = []
+            peers[0].subscribe("t", callback=fail)
+            for each in peers:
+                each.subscribe("t", callback=lambda event: got.append(event.payload))
+            await peers[0].publish("t", b"an event")
+            await until(lambda: len(got) == 3)
+            assert got == [b"an event"] * 3
+            counters = peers[0].counters
+            assert (counters["callback_failures"], counters["failures"]) == (1, 0)
+
+    asyncio.run(play())
+    assert [record.getMessage() for record in caplog.records] == ["the callback for t failed"]
+
+
 def test_forged_words_change_nothing_and_no_table_outgrows_its_bound(until: Callable[..., Any]) -> None:
     async def play() -> None:
         async with gathered("t", "t") as (one, _):

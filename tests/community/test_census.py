@@ -7,8 +7,8 @@ from array import array
 
 import pytest
 
-from reknit.community.census import BEATS_MIN, Census
-from reknit.wire.peers import MINIMA
+from reknit.community.census import BEATS_MIN, EPOCHS_AHEAD_MAX, GROWTH_MAX, Census
+from reknit.wire.peers import EPOCH_MAX, MINIMA
 
 
 def counted(members: int, seed: int) -> float:
@@ -84,3 +84,62 @@ def test_numbers_that_nobody_could_have_drawn_are_not_taken(value: float) -> Non
     before = census.sketch()
     assert not census.hear(1, array("f", [0.5] * (MINIMA - 1) + [value]).tobytes())
     assert (census.sketch(), census.epoch) == (before, 0)
+
+
+def test_an_epoch_too_far_ahead_is_none() -> None:
+    """Else one word would end all counting: there is no epoch after the last."""
+    census = Census(random.Random(7), 8)
+    before = census.sketch()
+    for epoch in (EPOCH_MAX, EPOCHS_AHEAD_MAX + 1):
+        assert not census.hear(epoch, array("f", [0.5] * MINIMA).tobytes())
+    assert (census.sketch(), census.epoch) == (before, 0)
+    assert census.hear(EPOCHS_AHEAD_MAX, array("f", [0.5] * MINIMA).tobytes())
+    assert census.epoch == EPOCHS_AHEAD_MAX
+
+
+def test_no_community_has_more_members_than_there_can_be() -> None:
+    census = Census(random.Random(8), 8)
+    assert not census.hear(0, array("f", [1e-9] * MINIMA).tobytes())
+    assert census.population() < 3
+
+
+def test_who_is_not_believed_changes_nothing() -> None:
+    census = Census(random.Random(9), 8)
+    before = census.sketch()
+    assert census.hear(3, array("f", [0.1] * MINIMA).tobytes(), believed=False)
+    assert (census.sketch(), census.epoch) == (before, 0)
+
+
+def test_a_count_that_was_forged_is_bounded_by_the_last_one_and_forgotten() -> None:
+    rng = random.Random(10)
+    one = Census(rng, 8)
+    others = [Census(rng, 8) for _ in range(19)]
+
+    def an_epoch(number: int) -> None:
+        for each in others:
+            each._begin(number)
+            one.hear(number, each.sketch())
+        for _ in range(7):
+            one.beat()
+
+    an_epoch(0)
+    before = one.population()
+    one.beat()
+    assert one.hear(1, array("f", [1e-5] * MINIMA).tobytes())
+    an_epoch(1)
+    assert one.population() == pytest.approx(GROWTH_MAX * before)
+    one.beat()
+    an_epoch(2)
+    assert one.population() < 2 * before
+
+
+def test_a_community_that_has_grown_a_thousandfold_is_counted_after_a_few_epochs() -> None:
+    one = Census(random.Random(11), 8)
+    many = array("f", [0.001] * MINIMA).tobytes()
+    for _ in range(8):
+        one.beat()
+    for epoch in range(1, 6):
+        one.hear(epoch, many)
+        for _ in range(8):
+            one.beat()
+    assert one.population() > 900

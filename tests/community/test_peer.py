@@ -111,6 +111,19 @@ def test_what_is_published_waits_until_somebody_is_known() -> None:
     assert [type(word) for to, word in words if to == "k"] == [Kept, Gossip]
 
 
+def test_what_waits_is_published_by_who_leaves() -> None:
+    """To whoever is known: members above, where it is one itself, get it though nobody of the community was found."""
+    desk = Desk(PeerOptions(topic=TopicOptions(scamp=ScampOptions(walk_hops=0)), pending_s_max=5.0))
+    desk.give(Join("soccer", contacts=("m",)))
+    desk.give(Publish(Event("soccer/italy")))
+    effects = desk.give(Leave("soccer/italy"))
+    assert delivered(effects) == ["soccer/italy"]
+    assert [(to, word.way) for to, word in said(effects) if isinstance(word, Gossip)] == [("m", ("soccer/italy",))]
+    assert desk.peer.counters == {"hurried": 1}
+    desk.now = 6.0
+    assert delivered(desk.give(Due())) == []
+
+
 def test_who_has_been_alone_for_a_while_waits_no_more() -> None:
     desk = Desk(PeerOptions(pending_s_max=5.0))
     desk.give(Join("soccer"))

@@ -183,3 +183,24 @@ def test_now_and_then_one_takes_the_place_of_another() -> None:
         table.merge([("a/b", f"q{number}")])
     assert len(table.entries) == 3
     assert any(address.startswith("q") for address in table.entries)
+
+
+def test_a_table_that_was_drawn_replaces_the_one_before_and_an_empty_one_does_not() -> None:
+    table = a_table(a_turn(), "p1", "p2", "p3")
+    number = table.draw()
+    assert table.take_drawn(number, "a/b", ("p2", "me", "p4", "p5", "p6"))
+    assert list(table.entries) == ["p2", "p4", "p5"]
+    assert table.take_drawn(number, "a/b", ())
+    assert list(table.entries) == ["p2", "p4", "p5"]
+
+
+def test_of_tables_that_were_drawn_only_the_one_that_was_asked_for_counts_and_nobody_dead() -> None:
+    table = a_table(a_turn(), "p1")
+    table.fail("p1")
+    table.merge([("#", "r1")])
+    number = table.draw()
+    assert not table.take_drawn(number + 1, "a/b", ("f",))
+    assert not table.take_drawn(number, "a", ("f",))
+    assert table.take_drawn(number, "a/b", ("p1", "p2"))
+    assert table.entries == {"p2": "a/b"}
+    assert not table.search.is_on()

@@ -11,6 +11,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from reknit.client import connect
+from reknit.live.communities import CommunitiesSection
 from reknit.live.config import StoreSection
 from reknit.live.process import BrokerPlan, broker_running
 
@@ -64,3 +65,28 @@ def test_a_store_is_counted_where_there_is_one(plan: Callable[..., BrokerPlan], 
     assert found["reknit_store_commits_total"] == found["reknit_store_entries_kept_total"] == 1
     assert found["reknit_store_commit_seconds_total"] > 0
     assert found["reknit_store_held_bytes"] == found["reknit_store_commits_failed_total"] == 0
+
+
+def test_what_crosses_to_communities_is_counted_where_a_broker_is_a_member(plan: Callable[..., BrokerPlan]) -> None:
+    async def read(section: CommunitiesSection) -> tuple[dict[str, Any], dict[str, float]]:
+        async with (
+            broker_running(plan("b1", {}, communities=section)) as running,
+            httpx.AsyncClient(trust_env=False) as http,
+        ):
+            async with connect(*running.mqtt) as client:
+                await client.publish("soccer", b"x", qos=1)
+                await client.publish("tennis", b"x", qos=1)
+            await asyncio.sleep(0)
+            counted = (await http.get(f"http://{running.admin}/counters")).json()
+            text = (await http.get(f"http://{running.admin}/metrics")).text
+        families = text_string_to_metric_families(text)
+        samples = [each for family in families for each in family.samples if family.name == "reknit_gateway_events"]
+        return counted, {each.labels["reason"]: each.value for each in samples}
+
+    counted, found = asyncio.run(read(CommunitiesSection(topics=("soccer",))))
+    assert counted["communities"]["gateway"]["to_peers"] == found["to_peers"] == 1
+    assert counted["communities"]["gateway"]["refused"] == found["refused"] == 0
+    assert counted["communities"]["peer"]["failures"] == 0
+    counted, found = asyncio.run(read(CommunitiesSection()))
+    assert "communities" not in counted
+    assert found == {}

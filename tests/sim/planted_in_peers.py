@@ -13,6 +13,7 @@ import pytest
 
 from reknit.community import community as community_module
 from reknit.community.absent import Absent
+from reknit.community.asking import Asking
 from reknit.community.community import Community
 from reknit.community.grid.shelf import Shelf
 from reknit.community.memberships.scamp import Scamp
@@ -53,11 +54,11 @@ def take_events_of_any_community(patch: Patch) -> None:
 
 @plant("parasites", 3)
 def answer_for_communities_of_others(patch: Patch) -> None:
-    def take(self: Peer, sender: str, request: Request) -> None:
-        if request.origin != self.me:
-            self.turn.send(request.origin, Answer(request.attempt, request.topics[0], (self.me,)))
+    def take(self: Asking, sender: str, request: Request) -> None:
+        if request.origin != self._turn.me:
+            self._turn.send(request.origin, Answer(request.attempt, request.topics[0], (self._turn.me,)))
 
-    patch.setattr(Peer, "_take_request", take)
+    patch.setattr(Asking, "take_request", take)
 
 
 @plant("views", 3)

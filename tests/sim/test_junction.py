@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reknit.community.hierarchy import Hierarchy, filter_of
+from reknit.community.io import Deliver
 from reknit.community.options import PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.core.broker import BrokerOptions
 from reknit.gateway import gateway as gateway_module
@@ -121,3 +122,23 @@ def test_a_planted_bug_is_found(bug: Any, monkeypatch: pytest.MonkeyPatch) -> No
     junction.calm()
     publish_on_both_sides(junction)
     assert len(judged(junction)) > 1
+
+
+def test_a_burst_of_more_topics_than_it_publishes_in_loses_nothing() -> None:
+    """Each is a community that the gateway becomes a member of; most make room before anybody of theirs was found."""
+    junction = a_junction()
+    got: dict[str, list[str]] = {}
+    crossing = junction.assembly.delivered
+    assert crossing is not None
+
+    def delivered(peer: str, deliver: Deliver) -> None:
+        got.setdefault(peer, []).append(deliver.event.topic)
+        crossing(peer, deliver)
+
+    junction.assembly.delivered = delivered
+    topics = [f"soccer/{number}" for number in range(100)]
+    for topic in topics:
+        junction.cluster.publish("b2", "ann", Event(topic))
+    junction.run(10.0)
+    assert sorted(got["p1"]) == sorted(got["p6"]) == sorted(topics)
+    assert junction.assembly.peer(junction.address("b1")).counters["hurried"] > 0

@@ -11,6 +11,9 @@ later epoch goes over to it. While an epoch is young its count is too low, and t
 middle on it is the present one. (The larger of both would be too high on average, and would count for longer who has
 gone.)
 
+One who lies can make a count too high, but not by much, nor for long: no count is believed to be more than some times
+the last one, an epoch that lies too far ahead is none, and in the next one his numbers are forgotten.
+
 Owns: the numbers, and what follows from them. Must not know: whom they are told.
 """
 
@@ -22,13 +25,19 @@ from random import Random
 
 from reknit.wire.peers import EPOCH_MAX, MINIMA
 
-__all__ = ["BEATS_MIN", "POPULATION_MAX", "Census"]
+__all__ = ["BEATS_MIN", "EPOCHS_AHEAD_MAX", "GROWTH_MAX", "POPULATION_MAX", "Census"]
 
 BEATS_MIN = 4
 """An epoch that was left earlier says nothing: its numbers have not gone round."""
 
-POPULATION_MAX = 1e9
+POPULATION_MAX = 1e7
 """No count is believed to be higher, whoever says so."""
+
+GROWTH_MAX = 8.0
+"""From one epoch to the next a community grows to so many times its size at most, as far as is believed."""
+
+EPOCHS_AHEAD_MAX = 2**20
+"""Who is farther ahead than that lies. Newcomers are behind by all epochs that there were: at 40 s each, a year's."""
 
 
 class Census:
@@ -51,31 +60,38 @@ class Census:
     def sketch(self) -> bytes:
         return self._minima.tobytes()
 
-    def hear(self, epoch: int, sketch: bytes) -> bool:
-        """What another member knows; whether it can be true."""
+    def hear(self, epoch: int, sketch: bytes, believed: bool = True) -> bool:
+        """What another member knows; whether it can be true. It counts if whoever says so is believed."""
         told = array("f", sketch)
         if len(told) != MINIMA or not all(each > 0.0 and isfinite(each) for each in told):
             return False
-        if epoch > self.epoch:
+        if epoch > self.epoch + EPOCHS_AHEAD_MAX or _count(told) > POPULATION_MAX:
+            return False
+        if epoch > self.epoch and believed:
             self._begin(epoch)
-        if epoch == self.epoch:
+        if epoch == self.epoch and believed:
             self._minima = array("f", map(min, self._minima, told))
         return True
 
     def population(self) -> float:
         """Of how many the community consists, oneself included, as far as is known."""
         is_young = self._last and self._beats < self.epoch_beats / 2
-        return min(POPULATION_MAX, max(1.0, self._last if is_young else self._estimate()))
+        return max(1.0, self._last if is_young else self._estimate())
 
     def _estimate(self) -> float:
-        return (MINIMA - 1) / sum(self._minima)
+        count = _count(self._minima)
+        return min(count, GROWTH_MAX * self._last) if self._last else count
 
     def _begin(self, epoch: int) -> None:
         if self._beats >= BEATS_MIN:
-            self._last = self._estimate()
+            self._last = max(1.0, self._estimate())
         self.epoch = min(epoch, EPOCH_MAX)
         self._beats = 0
         self._minima = self._drawn()
 
     def _drawn(self) -> array[float]:
         return array("f", (max(self._rng.expovariate(1.0), 1e-9) for _ in range(MINIMA)))
+
+
+def _count(minima: array[float]) -> float:
+    return (MINIMA - 1) / sum(minima)

@@ -52,6 +52,8 @@ class Community:
         self.seen: Seen[EventId] = Seen(options.seen_max)
         self.joined_at = turn.now
         self._reunion_at = self._next_reunion()
+        self._grid = grid if self.membership.draws_above and self.supers else None
+        self._draw_at = self._next_draw()
 
     # --- coming and going
 
@@ -70,7 +72,8 @@ class Community:
             self.search.start()
 
     def _next_reunion(self) -> float:
-        reunion_s = self.options.scamp.reunion_s if self.membership.searches else 0.0
+        asks = self.membership.searches and not self.membership.uses_grid
+        reunion_s = self.options.scamp.reunion_s if asks else 0.0
         return self.turn.now + self.turn.jitter(reunion_s) if reunion_s else inf
 
     def probe(self) -> int | None:
@@ -79,6 +82,16 @@ class Community:
             return None
         self._reunion_at = self._next_reunion()
         return self.search.probe() if len(self.membership.view) else None
+
+    def _next_draw(self) -> float:
+        return inf if self._grid is None else self.turn.now + self.turn.jitter(self._grid.options.refresh_s)
+
+    def _draw_above(self) -> None:
+        """Other tables of members above, where those come from P-Grid."""
+        if self._grid is not None and self._draw_at <= self.turn.now:
+            self._draw_at = self._next_draw()
+            for table in self.supers:
+                self._grid.seek(table.draw(), table.parent, self.options.z)
 
     def searches(self) -> list[Search]:
         return [self.search, *(table.search for table in self.supers)]
@@ -90,7 +103,9 @@ class Community:
             asked = True
             self._found_members(attempt, peers)
         for table in self.supers:
-            if table.search.asked(attempt, topic):
+            if table.take_drawn(attempt, topic, peers):
+                asked = True
+            elif table.search.asked(attempt, topic):
                 asked = True
                 table.lives(sender)
                 table.merge((topic, peer) for peer in peers[: self.options.z])
@@ -175,6 +190,7 @@ class Community:
             self.membership.deadline(),
             self.search.next_at,
             self._reunion_at,
+            self._draw_at,
             min((table.deadline() for table in self.supers), default=inf),
         )
 
@@ -187,4 +203,5 @@ class Community:
         p_sel = self.p_sel(max(1.0, self.membership.population()))
         for table in self.supers:
             table.due(p_sel)
+        self._draw_above()
         self._look_for_members()

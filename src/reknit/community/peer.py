@@ -4,8 +4,8 @@ A peer is a member of some communities and knows nothing of others. Whatever com
 is answered with a word that it is no member, and not looked at; an event there would be a parasite. What is no word
 at all, or an answer that nobody asked for, is counted and forgotten. No table grows beyond its bound, whatever comes.
 
-Owns: the communities of one peer, which part sees an input, delivery. Must not know: the shell, or how a membership
-works.
+Owns: the communities of one peer, which part sees an input, delivery. Must not know: the shell, how a membership
+works, or who is asked for members.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import deque
 from math import inf
 
 from reknit.community.absent import Absent
+from reknit.community.asking import Asking
 from reknit.community.community import Community
 from reknit.community.courier import Courier
 from reknit.community.grid.grid import Grid
@@ -22,7 +23,6 @@ from reknit.community.hierarchy import Hierarchy, came_rightly, filter_of
 from reknit.community.io import Deliver, Due, Effect, Input, Join, Leave, Meet, Observe, Publish, Received
 from reknit.community.memberships.names import membership_of
 from reknit.community.options import PeerOptions, check_options
-from reknit.community.search import Search
 from reknit.community.seen import Seen
 from reknit.community.super_table import SuperTable
 from reknit.community.turn import Turn
@@ -61,13 +61,8 @@ from reknit.wire.peers import (
 
 __all__ = ["Peer", "TooMany"]
 
-ANSWERED_MAX = 4096
-"""Searches of others that are remembered, so that each is answered or passed on once."""
-
 DELIVERED_MAX = 20_000
 """Ids of events that were delivered, to deliver each once, however many communities it comes through."""
-
-ANSWER_PEERS = 8
 
 
 class TooMany(ValueError):
@@ -109,8 +104,8 @@ class Peer:
         self.absent = Absent(options, self.turn)
         self.courier = Courier(self.turn, options.courier, life)
         self.grid = Grid(options.grid, self.turn, self.courier) if _need_grid(options) else None
+        self.asking = Asking(options, self.turn, self.communities, self.contacts, self.grid)
         self._subscriptions: dict[str, _Subscription] = {}
-        self._answered: Seen[tuple[str, int]] = Seen(ANSWERED_MAX)
         self._delivered: Seen[EventId] = Seen(DELIVERED_MAX)
         self._pending: deque[tuple[float, Event]] = deque()
         self._seq = 0
@@ -198,11 +193,20 @@ class Peer:
         self.turn.saw_table(Kind.SUBSCRIBED, given.topic, detail="" if given.deliver else "to publish only")
 
     def _leave(self, topic: str) -> None:
-        community = self.communities.pop(topic, None)
+        community = self.communities.get(topic)
         if community is not None:
-            del self._subscriptions[topic]
+            self._publish_waiting(community)
+            del self.communities[topic], self._subscriptions[topic]
             community.leave()
             self.turn.saw_table(Kind.UNSUBSCRIBED, topic)
+
+    def _publish_waiting(self, community: Community) -> None:
+        """What was to wait for members of this community cannot any longer: it goes to those who are known, and up."""
+        waiting = [event for _, event in self._pending if event.topic == community.topic]
+        self._pending = deque(each for each in self._pending if each[1].topic != community.topic)
+        for event in waiting:
+            self.turn.count("hurried")
+            self._publish_now(community, event)
 
     def _publish(self, event: Event) -> None:
         check_community(event.topic)
@@ -228,12 +232,13 @@ class Peer:
             community = self.communities.get(event.topic)
             if community is not None and not len(community.membership.view) and until > self.turn.now:
                 self._pending.append((until, event))
-            elif community is None:
-                self.turn.saw(Kind.DROPPED, event, detail="left before it was published")
-                self.turn.count("dropped")
-            elif event.id not in community.seen:
-                self.turn.saw(Kind.PUBLISHED, event)
-                self._take(community, event, 0, (), community.options.publisher_forces_upward)
+            elif community is not None:
+                self._publish_now(community, event)
+
+    def _publish_now(self, community: Community, event: Event) -> None:
+        if event.id not in community.seen:
+            self.turn.saw(Kind.PUBLISHED, event)
+            self._take(community, event, 0, (), community.options.publisher_forces_upward)
 
     # --- events
 
@@ -296,7 +301,7 @@ class Peer:
             case Ack():
                 self.courier.confirmed(sender, word)
             case Request():
-                self._take_request(sender, word)
+                self.asking.take_request(sender, word)
             case Answer(attempt=attempt, topic=topic, peers=peers):
                 self._count_unasked([each.found(attempt, topic, peers, sender) for each in self.communities.values()])
             case Ping(number=number, topic=topic):
@@ -352,41 +357,12 @@ class Peer:
     def _tables(self) -> list[SuperTable]:
         return [table for community in self.communities.values() for table in community.supers]
 
-    def _take_request(self, sender: str, request: Request) -> None:
-        """Answer it for the nearest community that this peer is in; or pass it on."""
-        if request.origin == self.me or not self._answered.is_first((request.origin, request.attempt)):
-            return
-        for topic in request.topics:
-            if topic in self.communities:
-                members = self.communities[topic].members(ANSWER_PEERS)
-                self.turn.send(request.origin, Answer(request.attempt, topic, members))
-                return
-        if request.hops_left:
-            onward = Request(request.origin, request.attempt, request.topics, request.hops_left - 1)
-            for peer in self._neighbours(sender, request.origin):
-                self.turn.send(peer, onward)
-        self.contacts.add(request.origin)
-
     def _answer_more(self, sender: str, number: int, topic: str, count: int) -> None:
         community = self.communities.get(topic)
         if community is None:
             self.turn.send(sender, Remove(topic))
         else:
             self.turn.send(sender, Some(number, topic, community.members(count + 1)))
-
-    def _neighbours(self, *others_than: str) -> list[str]:
-        """Some of all that are known, whatever for."""
-        peers = self._known(*others_than)
-        fan = self.options.topic.supers.search_fan
-        return peers if len(peers) <= fan else self.turn.rng.sample(peers, fan)
-
-    def _known(self, *others_than: str) -> list[str]:
-        known: dict[str, None] = dict.fromkeys(self.contacts)
-        for community in self.communities.values():
-            known.update(dict.fromkeys(community.membership.view))
-            for table in community.supers:
-                known.update(dict.fromkeys(table.entries))
-        return [peer for peer in known if peer not in others_than]
 
     # --- time
 
@@ -407,42 +383,9 @@ class Peer:
                 community.due(self._own(community))
             for search in community.searches():
                 if search.next_at <= now:
-                    self._ask(community, search)
+                    self.asking.ask(community, search)
             if (attempt := community.probe()) is not None:
-                self._probe(community, attempt)
+                self.asking.probe(community, attempt)
         if (peer := self.absent.due()) is not None:
-            self._try_again(peer)
+            self.asking.try_again(peer)
         self._publish_ready()
-
-    def _probe(self, community: Community, attempt: int) -> None:
-        """One of those who are known for other reasons than being in this community's view; or P-Grid."""
-        if community.membership.uses_grid and self.grid is not None:
-            self.grid.seek(attempt, community.topic, ANSWER_PEERS)
-            return
-        others = self._known(*community.membership.view)
-        if others:
-            hops = self.options.topic.supers.search_hops
-            self.turn.send(self.turn.rng.choice(others), Request(self.me, attempt, (community.topic,), hops))
-
-    def _try_again(self, peer: str) -> None:
-        """It may have been out of reach only, and so may all who have members on its side."""
-        if self.grid is not None:
-            self.grid.meet_next(peer)
-        hops = self.options.topic.supers.search_hops
-        for topic, community in self.communities.items():
-            if community.membership.searches:
-                self.turn.send(peer, Request(self.me, community.search.probe(), (topic,), hops))
-
-    def _ask(self, community: Community, search: Search) -> None:
-        """Of many members some ask, as many as pass an event upward; the others will hear from those."""
-        attempt, topics = search.attempt()
-        if community.membership.uses_grid and self.grid is not None:
-            for topic in topics:
-                self.grid.seek(attempt, topic, max(ANSWER_PEERS, community.options.z))
-            return
-        if self.turn.rng.random() >= community.p_sel(community.membership.population()):
-            return
-        search.sent()
-        hops = self.options.topic.supers.search_hops
-        for peer in self._neighbours():
-            self.turn.send(peer, Request(self.me, attempt, topics, hops))

@@ -73,6 +73,12 @@ class Search:
         self._attempts.append(number)
         return number, self.ladder[: min(self._scope, self._reach)]
 
+    def skip(self) -> None:
+        """It is time, but others of the community ask: what is named grows with what was sent only."""
+        if self._scope >= self._reach:
+            self._every_s = min(2 * self._every_s, self._options.search_s_max)
+        self.next_at = self._turn.now + self._turn.jitter(self._every_s)
+
     def sent(self) -> None:
         """An attempt is on its way; that nobody has answered the one before is counted."""
         if not self._answered:

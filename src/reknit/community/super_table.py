@@ -5,7 +5,7 @@ the same probability with which it passes events upward, a peer asks everybody i
 The dead are taken out. If fewer than ``tau`` are left, those are asked for others (NEWPROCESS); if none is left, the
 search begins anew. Tables of fellow members come with their heartbeats and are merged (MERGE): who is nearer to the
 parent is preferred, and now and then one takes another's place, so that not all members of a community lean on the
-same few above.
+same few above. Where tables come from P-Grid, another one is drawn every so often.
 
 Owns: the entries for one parent. Must not know: how words travel, or the events that are passed upward.
 """
@@ -50,6 +50,7 @@ class SuperTable:
         self._silent: dict[str, None] = {}  # in the check under way
         self._asked = 0  # times, in the check under way; 0 where none is
         self._more = 0  # the number of the last request for others
+        self._drawn = 0  # the number of the last search for another table
 
     def start(self) -> None:
         self._search_on()
@@ -131,6 +132,22 @@ class SuperTable:
         if some.number != self._more or sender not in self.entries:
             return False
         self.merge((some.topic, peer) for peer in some.peers[: self._options.z])
+        return True
+
+    def draw(self) -> int:
+        """The number under which another table is searched for."""
+        self._drawn = self._turn.number()
+        return self._drawn
+
+    def take_drawn(self, number: int, topic: str, peers: tuple[str, ...]) -> bool:
+        """Another table, whether it was asked for. One without anybody says only that nobody is known there."""
+        if (number, topic) != (self._drawn, self.parent):
+            return False
+        good = [peer for peer in peers if peer != self._turn.me and peer not in self._failed]
+        wanted = dict.fromkeys(good[: self._options.z])
+        for address in [address for address in self.entries if address not in wanted] if wanted else []:
+            self._drop(address)
+        self.merge((topic, address) for address in wanted)
         return True
 
     # --- when it is time

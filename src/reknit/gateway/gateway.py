@@ -55,7 +55,8 @@ class GatewayOptions(msgspec.Struct, frozen=True):
     listen_s: float = 1.0
     """How long one that has just begun listens for others before it passes anything on to brokers."""
     publishing_max: int = 32
-    """Communities in which it only publishes; the one that was used least lately makes room."""
+    """Communities in which it only publishes; the one that was used least lately makes room. What waits there until
+    its members are found goes up at once then."""
     parents: Mapping[str, tuple[str, ...]] = {}
     """As the peers have them."""
 

@@ -115,12 +115,12 @@ class Driver:
         self.operations = Operations(self.turn)
         self.relays = Relays(self)
         self.trace = trace
-        self._memory = memory
-        self._clock = clock
+        self._memory, self._clock = memory, clock
         # The process may be put to sleep between the two readings; the largest difference is the truest.
         self.wall_offset = max(wall() - clock() for _ in range(5))
         self.store: StoreCounters | None = None  # of a broker that has one
         self.port: DatagramPort | None = None  # of a broker that takes datagrams
+        self.gateway: Callable[[], dict[str, dict[str, int]]] | None = None  # counters of one that is a member
         self.trouble = ""  # why it cannot go on for now
         self._conns = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()

@@ -37,7 +37,12 @@ class LiveGateway:
         self._alarm: asyncio.TimerHandle | None = None
         member.driver.set_deliver(self._from_peers)
 
+    def counters(self) -> dict[str, dict[str, int]]:
+        """What has crossed, and what the peer has seen."""
+        return {"gateway": {**self.gateway.counters, "refused": self.refused}, "peer": self.member.counters}
+
     def start(self) -> None:
+        self._driver.gateway = self.counters
         for join in self.gateway.joins():
             self.member.driver.give(join)
         client = self.gateway.client
@@ -47,6 +52,7 @@ class LiveGateway:
         self._due()
 
     def stop(self) -> None:
+        self._driver.gateway = None
         if self._alarm is not None:
             self._alarm.cancel()
 

@@ -67,6 +67,8 @@ def count(driver: Driver) -> dict[str, Any]:
     }
     if driver.store is not None:
         counted["store"] = msgspec.to_builtins(driver.store)
+    if driver.gateway is not None:
+        counted["communities"] = driver.gateway()
     if driver.trace is not None:
         counted["trace"] = {"written": driver.trace.written, "dropped": driver.trace.dropped}
     return counted

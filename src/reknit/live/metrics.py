@@ -60,6 +60,13 @@ class Metrics(Collector):
         yield from self._links()
         if self._driver.store is not None:
             yield from self._store(self._driver.store)
+        if self._driver.gateway is not None:
+            yield from self._communities(self._driver.gateway())
+
+    def _communities(self, counted: Mapping[str, Mapping[str, int]]) -> Iterator[Metric]:
+        text = "Events between brokers and peers, by what became of them."
+        yield self._counter("gateway_events", text, counted["gateway"], "reason")
+        yield self._counter("peer", "What the peer beside the broker has counted.", counted["peer"], "reason")
 
     def _store(self, counted: StoreCounters) -> Iterator[Metric]:
         yield self._counter("store_commits", "Batches that were written and synced.", {"": counted.commits})

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from math import log
 
 import msgspec
 import pytest
 
+from reknit.community.io import Received
 from reknit.community.memberships.scamp import BALANCE, RENEW_AT, Scamp
 from reknit.community.options import PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.community.turn import Turn
 from reknit.sim.assembly import Assembly
 from reknit.sim.network import NetworkOptions
-from reknit.wire.peers import Forward, Heartbeat, Kept, Remove, Replace, Subscribe
+from reknit.wire.peers import (
+    EPOCH_MAX,
+    MINIMA,
+    Forward,
+    Heartbeat,
+    Kept,
+    Remove,
+    Replace,
+    Subscribe,
+    encode_word,
+)
 from tests.community.desk import a_courier, a_turn, spoken
 
 TERMS = ScampOptions(copies=1, lease_s=20.0, heartbeat_s=2.0, walk_hops=0, reunion_s=0.0)
@@ -216,6 +228,55 @@ def test_who_hears_no_heartbeat_takes_itself_for_forgotten() -> None:
     assert turn.counters == {"isolated": 1}
 
 
+def test_who_was_alone_subscribes_once_it_knows_others() -> None:
+    """The first member, and one whose view was empty when it was time to: nobody else sees to their being known."""
+    turn = a_turn()
+    member = a_member(turn)
+    member.receive("x", Subscribe("soccer", "x", 0, 20.0, renewal=False))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("x", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+    member.drop("x")
+    turn.now = 19.5
+    member.receive("y", Kept("soccer", 3.0))
+    member.due()
+    assert spoken(turn) == []
+    member.receive("y", Forward("soccer", "y", 0, 20.0))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("y", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+    member.due()
+    assert spoken(turn) == []
+
+
+def test_a_subscription_that_nobody_took_is_made_again_once_somebody_is_known() -> None:
+    turn = a_turn()
+    member = a_member(turn)
+    member.join(("dead",))
+    ((_, word),) = spoken(turn)
+    member.failed("dead", word)
+    member.receive("y", Forward("soccer", "y", 0, 20.0))
+    spoken(turn)
+    member.due()
+    assert spoken(turn) == [("y", Subscribe("soccer", "me", 0, 20.0, renewal=True))]
+
+
+def test_no_member_of_a_few_is_forgotten_for_long() -> None:
+    """Three members, of whom the first has asked nobody: over twenty leases each is in somebody's view all the time."""
+    terms = ScampOptions(lease_s=6.0, heartbeat_s=1.2, reunion_s=3.0)
+    assembly = Assembly(PeerOptions(topic=TopicOptions(scamp=terms)), NetworkOptions(loss=0.05), "few")
+    members = ["p1", "p2", "p3"]
+    for member in members:
+        assembly.start(member, () if member == "p1" else ("p1",))
+        assembly.join(member, "soccer")
+        assembly.run(1.0)
+    assembly.run(12.0)
+    for _ in range(400):
+        assembly.run(0.3)
+        known = {peer for each in members for peer in assembly.peer(each).communities["soccer"].membership.view}
+        assert known == set(members)
+
+
 def test_a_copy_for_a_dead_member_goes_to_another() -> None:
     turn = a_turn()
     member = a_member(turn, "a", "b")
@@ -230,6 +291,47 @@ def test_a_forged_count_is_seen() -> None:
     member = a_member(turn, "a")
     member.receive("a", Heartbeat("soccer", 0, bytes(128), ()))
     assert turn.counters == {"forged": 1}
+
+
+def test_a_strangers_heartbeat_is_not_believed() -> None:
+    """Neither how many there are, nor who is above; that it knows us may be true."""
+    turn = a_turn()
+    member = a_member(turn, "a")
+    told = Heartbeat("soccer", 3, array("f", [0.01] * MINIMA).tobytes(), (("#", "f"),))
+    before = member.population()
+    assert member.receive("stranger", told) == []
+    assert (member.population(), member.census.epoch) == (before, 0)
+    assert turn.counters == {"unknown": 1}
+    assert member.receive("a", told) == [("#", "f")]
+    assert member.census.epoch == 3
+
+
+def test_one_forged_word_does_not_stop_a_community_from_telling_those_above() -> None:
+    """Twelve members below two: before and after, whoever sends it, what is published below gets to both above."""
+    quick = SuperOptions(check_s=1.0, answer_s=0.3, search_s=0.5, search_s_max=2.0)
+    topic = TopicOptions(g=8.0, a=2.0, scamp=ScampOptions(heartbeat_s=1.0), supers=quick)
+    assembly = Assembly(PeerOptions(topic=topic), NetworkOptions(), "forged")
+    homes = {"r1": "#", "r2": "#", **{f"p{number}": "soccer" for number in range(12)}}
+    for peer, home in homes.items():
+        assembly.start(peer, () if peer == "r1" else ("r1",))
+        assembly.join(peer, home)
+        assembly.run(0.3)
+    assembly.run(30.0)
+    got: Counter[str] = Counter()
+    assembly.delivered = lambda peer, deliver: got.update([peer])
+    for sender in ("stranger", "p1"):
+        for epoch in (EPOCH_MAX, 4):
+            forged = Heartbeat("soccer", epoch, array("f", [1e-9] * MINIMA).tobytes(), ())
+            assembly.give("p0", Received(sender, encode_word(forged)))
+        assembly.run(1.0)
+        got.clear()
+        for _ in range(20):
+            assembly.publish("p5", "soccer")
+            assembly.run(0.2)
+        assert got["r1"] >= 19
+    member = assembly.peer("p0").communities["soccer"].membership
+    assert assembly.peer("p0").counters["forged"] == 4
+    assert member.population() < 30
 
 
 def test_views_have_the_size_of_the_theory_for_twenty_leases() -> None:

@@ -7,7 +7,7 @@ from reknit.community.memberships.semi_structured import SemiStructured
 from reknit.community.options import GridOptions, PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.sim.assembly import Assembly
 from reknit.sim.network import NetworkOptions
-from reknit.wire.peers import Found, Request, Subscribe, decode_word
+from reknit.wire.peers import Found, Kept, Request, Subscribe, decode_word
 from tests.community.desk import a_courier, a_turn, spoken
 
 EVENTS = 8
@@ -23,6 +23,29 @@ def test_the_first_answer_gives_a_contact_and_later_ones_do_not() -> None:
     assert [type(word) for _, word in spoken(turn)] == [Subscribe]
     assert member.found(found)
     assert spoken(turn) == []
+
+
+def test_a_stranger_in_an_answer_is_met_and_one_at_a_time() -> None:
+    """It may be of another part. Who is known already is none."""
+    turn = a_turn()
+    courier = a_courier(turn)
+    options = TopicOptions(scamp=ScampOptions(reunion_s=30.0))
+    member = SemiStructured("t", options, turn, courier, Grid(GridOptions(), turn, courier))
+    member.add("k", 1_000.0)
+    member.due()
+    spoken(turn)
+    number = member._registration._number
+    assert member.found(Found(number, "t", ("k", "x"), 3))
+    assert list(member.view) == ["k"], "it is not time yet"
+    turn.now = 30.0
+    assert member.found(Found(number, "t", ("k", "x"), 3))
+    assert member.found(Found(number, "t", ("k", "y"), 3))
+    assert list(member.view) == ["k", "x"]
+    assert spoken(turn) == [("x", Kept("t", 30.0))]
+    turn.now = 60.0
+    member.expire()
+    assert member.found(Found(number, "t", ("y",), 3))
+    assert list(member.view) == ["k", "y"]
 
 
 def test_communities_find_each_other_without_asking_around() -> None:

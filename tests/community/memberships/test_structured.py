@@ -6,8 +6,10 @@ import pytest
 
 from reknit.community.grid.grid import Grid
 from reknit.community.memberships.structured import Structured
-from reknit.community.options import GridOptions, TopicOptions
+from reknit.community.options import GridOptions, PeerOptions, SuperOptions, TopicOptions
 from reknit.community.turn import Turn
+from reknit.sim.assembly import Assembly
+from reknit.sim.network import NetworkOptions
 from reknit.wire.peers import Found, Remove, Seek
 from tests.community.desk import a_courier, a_turn
 
@@ -84,3 +86,23 @@ def test_nobody_is_handed_out_whose_lease_is_about_to_end() -> None:
     grid.answers.clear()
     grid.seek(3, "u", 9)
     assert grid.answers == [Found(3, "u", ("new",), 1)]
+
+
+def test_tables_of_members_above_are_drawn_anew_as_well() -> None:
+    """Over ten refreshes each member of the lower community has known more of the upper one than fit into its table."""
+    topic = TopicOptions(membership="structured", supers=SuperOptions(check_s=1_000.0))
+    grid = GridOptions(meet_s=0.3, meet_s_max=3.0, refresh_s=3.0, lease_s=16.0, answer_s=0.5)
+    world = Assembly(PeerOptions(topic=topic, grid=grid), NetworkOptions(latency_s_max=0.02), "above")
+    for number in range(16):
+        world.start(f"p{number}", ("p0",) if number else ())
+        world.join(f"p{number}", "a" if number % 4 else "a/b")
+        world.run(0.1)
+    world.run(10.0)
+    known: dict[str, set[str]] = {}
+    for _ in range(10):
+        world.run(3.0)
+        for number in range(0, 16, 4):
+            (table,) = world.peer(f"p{number}").communities["a/b"].supers
+            assert len(table.entries) == topic.z
+            known.setdefault(f"p{number}", set()).update(table.entries)
+    assert min(map(len, known.values())) > 2 * topic.z

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from array import array
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -19,7 +20,7 @@ from reknit.live.peers.member import FellBehind, LivePeer, PeerClosed, PeerEvent
 from reknit.live.peers.trial import brisk
 from reknit.model.errors import BadPattern
 from reknit.model.event import Event
-from reknit.wire.peers import Answer, Forward, Gossip, Heartbeat, Replace, Subscribe, encode_word
+from reknit.wire.peers import MINIMA, Answer, Forward, Gossip, Heartbeat, Replace, Subscribe, encode_word
 
 QUICK = brisk(8)
 
@@ -105,6 +106,28 @@ def test_a_large_event_takes_a_stream_and_no_datagram_is_too_long() -> None:
     asyncio.run(play())
 
 
+def test_a_callback_that_fails_keeps_nobody_from_an_event(
+    until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: PeerEvent) -> None:
+        raise RuntimeError("the user's own")
+
+    async def play() -> None:
+        async with gathered("t", "t", "t") as peers:
+            got: list[bytes] = []
+            peers[0].subscribe("t", callback=fail)
+            for each in peers:
+                each.subscribe("t", callback=lambda event: got.append(event.payload))
+            await peers[0].publish("t", b"an event")
+            await until(lambda: len(got) == 3)
+            assert got == [b"an event"] * 3
+            counters = peers[0].counters
+            assert (counters["callback_failures"], counters["failures"]) == (1, 0)
+
+    asyncio.run(play())
+    assert [record.getMessage() for record in caplog.records] == ["the callback for t failed"]
+
+
 def test_forged_words_change_nothing_and_no_table_outgrows_its_bound(until: Callable[..., Any]) -> None:
     async def play() -> None:
         async with gathered("t", "t") as (one, _):
@@ -113,6 +136,8 @@ def test_forged_words_change_nothing_and_no_table_outgrows_its_bound(until: Call
             words = [
                 Answer(4711, "t", nobodies),
                 Heartbeat("t", 1, bytes(128), tuple(("#", each) for each in nobodies)),
+                Heartbeat("t", 2**53, array("f", [0.5] * MINIMA).tobytes(), tuple(("#", each) for each in nobodies)),
+                Heartbeat("t", 1, array("f", [0.001] * MINIMA).tobytes(), tuple(("#", each) for each in nobodies)),
                 Replace("t", nobodies[0], 100.0),
                 Gossip("t", 1, (), Event("elsewhere", b"parasite", source="x", seq=1)),
                 Gossip("u", 1, (), Event("u", b"parasite", source="x", seq=2)),
@@ -127,7 +152,8 @@ def test_forged_words_change_nothing_and_no_table_outgrows_its_bound(until: Call
                 sock.sendto(b"\0nonsense", one.driver.port.address)
                 await until(lambda: one.counters.get("bad_frames") == 1)
             counters = one.counters
-            assert (counters["forged"], counters["misled"], counters["strays"]) == (1, 1, 1)
+            assert (counters["forged"], counters["misled"], counters["strays"]) == (2, 1, 1)
+            assert counters["unknown"] == 1
             assert counters["unasked"] >= 1
             assert not any(each in table.entries for each in nobodies for table in community.supers)
             assert len(community.membership.view) <= community.options.scamp.view_max

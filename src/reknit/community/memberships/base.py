@@ -29,7 +29,10 @@ class Membership(ABC):
     """Whether somebody has to look for members while the table is empty."""
 
     uses_grid = False
-    """Whether members, here and above, are looked for on P-Grid."""
+    """Whether members, here and above, are looked for on P-Grid; where all are registered, parts find each other."""
+
+    draws_above = False
+    """Whether tables of members above are drawn there anew every so often, as the topic table is."""
 
     def __init__(
         self, topic: str, options: TopicOptions, turn: Turn, courier: Courier, grid: Grid | None = None

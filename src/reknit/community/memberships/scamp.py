@@ -16,7 +16,9 @@ What the original leaves open is settled so. A copy that nobody could keep withi
 can, so that in a community of a few, where all are in all views, it renews a lease. Words are confirmed
 (``courier``), so a member that has died is noticed by whoever sends it a copy, and the copy goes elsewhere.
 
-A place that is about to run out keeps nobody from giving the same peer a new one.
+A place that is about to run out keeps nobody from giving the same peer a new one. A member that nobody has let
+subscribe, since it was the first, or alone when it was time to, does so once it knows others: what others have given it
+without being asked, when they came or met it, is not enough to be known by.
 
 Owns: view, in-view, leases, heartbeats. Must not know: events, or members above.
 """
@@ -68,7 +70,7 @@ class Scamp(Membership):
         self.terms = options.scamp
         self.in_view = View(turn.me, 2 * options.scamp.view_max)
         self.census = Census(turn.rng, options.scamp.epoch_beats)
-        self._renew_at = inf
+        self._renew_at = inf  # not subscribed
         self._beat_at = turn.now + turn.rng.uniform(0.0, self.terms.heartbeat_s)
         self._heard_at = turn.now
 
@@ -215,11 +217,15 @@ class Scamp(Membership):
             self._keep(heir, lease_s)
 
     def _take_heartbeat(self, sender: str, word: Heartbeat) -> list[Contact]:
-        self._heard_from(sender)
-        if word.minima and not self.census.hear(word.epoch, word.minima):
+        """What it tells is believed of who was known before: a single word of a stranger changes nothing."""
+        is_known = sender in self.in_view or sender in self.view
+        if word.minima and not self.census.hear(word.epoch, word.minima, is_known):
             self.turn.count("forged")
             return []
-        return list(word.supers)
+        self._heard_from(sender)
+        if not is_known:
+            self.turn.count("unknown")
+        return list(word.supers) if is_known else []
 
     def _heard_from(self, sender: str) -> None:
         """It has us in its view; it will say so again with each heartbeat."""
@@ -241,6 +247,8 @@ class Scamp(Membership):
                 self._take_subscription(to, word)
             elif further is not None:
                 self._subscribe(further, word.walk, word.renewal)
+            else:
+                self._renew_at = inf
 
     # --- time
 
@@ -251,13 +259,13 @@ class Scamp(Membership):
         self.expire()
         self.in_view.expire(self.turn.now)
         forgotten = self.turn.now - self._heard_at >= self._isolated_s()
-        if self._renew_at <= self.turn.now or forgotten:
+        if self._renew_at <= self.turn.now or self._renew_at == inf or forgotten:
             self._renew(forgotten)
 
     def _renew(self, forgotten: bool) -> None:
         contact = self.view.one(self.turn.rng)
         if contact is None:
-            self._renew_at = inf
+            self._renew_at = inf  # as soon as there is one
             return
         if forgotten:
             self.turn.count("isolated")

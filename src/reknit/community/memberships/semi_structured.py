@@ -1,12 +1,14 @@
 """SCAMP, with contacts found through P-Grid rather than by asking around.
 
 A member is known there as such, so newcomers are spread over all members from the beginning, and parts that do not know
-of each other meet again: every answer to a registration names some members, and one who is a stranger is met.
+of each other meet again: answers to registrations name some members, and every so often one who is a stranger is met.
 
 Owns: being known. Must not know: how P-Grid finds anybody; views are SCAMP's.
 """
 
 from __future__ import annotations
+
+from math import inf
 
 from reknit.community.courier import Courier
 from reknit.community.grid.grid import Grid
@@ -27,12 +29,16 @@ class SemiStructured(Scamp):
     ) -> None:
         super().__init__(topic, options, turn, courier, grid)
         self._registration = Registration(topic, self.need_grid())
+        self._meet_at = turn.now + self.terms.reunion_s if self.terms.reunion_s else inf
 
     def found(self, found: Found) -> bool:
         if not self._registration.is_answered_by(found):
             return False
         if not len(self.view):
             self.join(found.peers)
+        elif self._meet_at <= self.turn.now:
+            self._meet_at = self.turn.now + self.terms.reunion_s
+            self.meet(found.peers)
         return True
 
     def leave(self) -> None:

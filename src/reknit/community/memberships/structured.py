@@ -1,8 +1,8 @@
 """Tables from P-Grid: whoever is a member says so there, and gets ``ln N + c`` others by chance, anew every so often.
 
 Nobody has to be told anything but those who keep the list. So tables have all the same size, their members are drawn
-evenly, and the size of the community comes with them. Who has died stays in tables until its lease ends there and the
-next table is drawn.
+evenly, and the size of the community comes with them. Tables of members above are drawn in the same way. Who has died
+stays in tables until its lease ends there and the next table is drawn.
 
 Owns: this table. Must not know: how P-Grid finds anybody.
 """
@@ -24,6 +24,7 @@ __all__ = ["Structured"]
 
 class Structured(Membership):
     uses_grid = True
+    draws_above = True
 
     def __init__(
         self, topic: str, options: TopicOptions, turn: Turn, courier: Courier, grid: Grid | None = None

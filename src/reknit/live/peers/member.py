@@ -13,6 +13,7 @@ Owns: subscriptions, their queues and callbacks; beginning and end of a peer. Mu
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections import deque
@@ -49,6 +50,8 @@ __all__ = [
     "TooLarge",
     "peer",
 ]
+
+_log = logging.getLogger("reknit.live.peers")
 
 QUEUE_EVENTS_MAX = 100_000
 """Events that wait for one subscription's loop; beyond it that loop gets ``FellBehind``."""
@@ -131,12 +134,20 @@ class Subscription:
 
     def put(self, event: PeerEvent) -> None:
         if self._callback is not None:
-            self._callback(event)
+            self._call(self._callback, event)
         elif len(self._events) >= QUEUE_EVENTS_MAX:
             self.end(FellBehind(f"{self.topic}: more than {QUEUE_EVENTS_MAX} events wait to be taken"))
         elif self._error is None:
             self._events.append(event)
             self._wake()
+
+    def _call(self, callback: Callable[[PeerEvent], None], event: PeerEvent) -> None:
+        """Whatever it does, others get the event, and so does the rest of the community."""
+        try:
+            callback(event)
+        except Exception:  # the user's, so it ends neither the peer's turn nor whoever publishes
+            self._owner.callback_failures += 1
+            _log.exception("the callback for %s failed", self.topic)
 
     def end(self, error: Exception | None) -> None:
         """What has come before is still handed out."""
@@ -179,6 +190,7 @@ class LivePeer:
         observe: Callable[[Record], None] | None,
     ) -> None:
         self.address = ""
+        self.callback_failures = 0
         self._listen = parse_address(listen, "listen")
         self._contacts = tuple(contacts)
         self._secret = secret
@@ -240,7 +252,8 @@ class LivePeer:
         """What has gone wrong, or come that should not have, and how often."""
         driver = self._running()
         traffic = {"datagrams_in": driver.port.datagrams_in, "datagrams_out": driver.port.datagrams_out}
-        return {**traffic, **driver.port.counters, **driver.peer.counters, "failures": driver.failures}
+        failed = {"callback_failures": self.callback_failures, "failures": driver.failures}
+        return {**traffic, **driver.port.counters, **driver.peer.counters, **failed}
 
     # --- communities
 

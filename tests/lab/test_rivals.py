@@ -45,9 +45,15 @@ def test_pmcast_has_fewer_parasites_than_a_broadcast_and_they_are_delegates() ->
     flood = [hierarchical(ROOT, str(seed)) for seed in range(10)]
     assert all(found.wanted == 10 for found in runs)
     assert 0 < sum(found.parasites for found in runs) < 0.5 * sum(found.parasites for found in flood)
-    assert sum(found.reached for found in runs) > 0.8 * 100
+    assert sum(found.reached for found in runs) > 0.95 * 100  # though hardly one of twenty wants it
     assert pmcast(Chain((30,), p_succ=1.0), "1").parasites == 0
     assert runs[0].memory == 3 * ceil(210 ** (1 / 3)) * 2 + ceil(210 ** (1 / 3))
+
+
+def test_who_is_a_delegate_does_not_depend_on_what_it_wants() -> None:
+    """Where one in a hundred wants it, hardly any delegate does, so most of what delegates get is unwanted."""
+    runs = [pmcast(Chain((10, 100, 1000), at=0), str(seed)) for seed in range(10)]
+    assert sum(found.parasites for found in runs) > sum(found.wanted for found in runs) * 10
 
 
 @pytest.mark.parametrize("rival", [multicast, hierarchical, pmcast])

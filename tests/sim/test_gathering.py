@@ -7,10 +7,15 @@ from functools import cache
 
 import pytest
 
+from reknit.community.peer import Peer
+from reknit.sim.campaign import Report, run_campaign
 from reknit.sim.gathering import draw_gathering, run_gathering_seed
+from reknit.wire.peers import Gossip
 from tests.sim.planted_in_peers import PLANTED
 
 SEEDS_MAX = 10
+TOGETHER = (101, 103, 107, 109)
+"""Some that are quick."""
 
 
 def test_the_seed_decides_everything() -> None:
@@ -36,6 +41,27 @@ def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
             assert _is_clean(seed), "it is no bug of ours that was found"
             return
     pytest.fail(f"{name} was not found in {SEEDS_MAX} schedules")
+
+
+def test_what_no_schedule_shows_by_itself_many_do_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every eighth event is lost on its way to all but its publisher: each member misses five of forty by that."""
+    original = Peer._take_gossip
+
+    def take(self: Peer, sender: str, gossip: Gossip) -> None:
+        if gossip.event.seq % 8:
+            original(self, sender, gossip)
+
+    assert not _campaign().short()
+    monkeypatch.setattr(Peer, "_take_gossip", take)
+    assert "deliveries in calm" in _campaign().short()[0]
+
+
+def _campaign() -> Report:
+    report = Report()
+    for result in run_campaign(TOGETHER, processes=1, focus="communities"):
+        report.add(result)
+    assert not report.violations
+    return report
 
 
 def test_without_a_bug_nothing_is_found() -> None:

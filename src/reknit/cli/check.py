@@ -61,7 +61,7 @@ def check(
     links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
     ring that changes all the time. With --focus communities there are peers that gossip in communities of topics, and
     no brokers, or a few as gateways; in each schedule datagrams are lost, peers come and go, and the network falls
-    apart.
+    apart. All schedules together are held to how many deliveries chance makes, too.
 
     Example: reknit check --seeds 2000
     """
@@ -81,7 +81,7 @@ def check(
     for result in _with_progress(run_campaign(numbers, processes or None, look_at), count, report):
         report.add(result)
     _print_report(report, look_at, as_json)
-    if report.violations:
+    if report.violations or report.short():
         raise typer.Exit(EXIT_VIOLATIONS)
 
 
@@ -129,6 +129,7 @@ def _print_report(report: Report, focus: Subject, as_json: bool) -> None:
     typer.echo(f"{tally.published} events published, {tally.delivered} deliveries, {tally.owed} of them owed")
     _print_coverage(report.coverage)
     _print_missing(report.coverage, focus)
+    _print_pools(report)
     typer.echo(_verdict(report.schedules, report.violations))
 
 
@@ -167,6 +168,14 @@ def _print_missing(coverage: Mapping[str, int], focus: Subject) -> None:
     typer.echo(f"not covered: {few} of {all_} {what}{'; more schedules may reach them' if few else ''}")
     for kind, found in kinds.items():
         typer.echo(f"  {kind}: {', '.join(found)}")
+
+
+def _print_pools(report: Report) -> None:
+    if report.pools:
+        told = (f"{pool.received} of {pool.drawn:.0f} by {size} or more" for size, pool in sorted(report.pools.items()))
+        typer.echo(f"received in calm, of what is due by chance: {', '.join(told)}")
+    for each in report.short():
+        typer.echo(f"together: {each}")
 
 
 def _verdict(schedules: int, violations: int) -> str:

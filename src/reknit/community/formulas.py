@@ -40,9 +40,11 @@ __all__ = [
     "reach",
     "reception",
     "reliability",
+    "reliability_as_sent",
     "reliability_inside",
     "rounds",
     "upward_messages",
+    "whole_inside",
     "z_within_broadcast",
     "z_within_hierarchical",
     "z_within_multicast",
@@ -80,6 +82,18 @@ def fan_out(population: float, c: float) -> int:
 def reliability_inside(c: float) -> float:
     """How likely all of a community are reached, as it grows without bound: ``exp(-exp(-c))``."""
     return exp(-exp(-c))
+
+
+def whole_inside(population: int, effective_fan_out: float) -> float:
+    """The same for a community of so many, each of whom gets one of ``effective_fan_out`` messages across to others.
+
+    A member is missed if none of the others draws it and gets through; that there is none such is Poisson's.
+    """
+    others = population - 1
+    if others < 1:
+        return 1.0
+    missed = max(0.0, 1.0 - effective_fan_out / others) ** others
+    return exp(-others * missed)
 
 
 def reach(effective_fan_out: float) -> float:
@@ -139,6 +153,14 @@ def reliability(levels: Sequence[Level], at: int) -> float:
     """How likely all processes of level ``at`` get an event of the last level."""
     inside = prod(reliability_inside(level.c) for level in levels[at:])
     return inside * prod(passing(level) for level in levels[at + 1 :])
+
+
+def reliability_as_sent(levels: Sequence[Level], at: int) -> float:
+    """The same with real fan-outs and loss, and for communities of a few: all of ``at``, and anybody of those below."""
+    reached = [reach(fan_out(level.population, level.c) * level.p_succ) for level in levels]
+    passed = (passing(levels[i], reached[i]) for i in range(at + 1, len(levels)))
+    last = levels[at]
+    return whole_inside(last.population, fan_out(last.population, last.c) * last.p_succ) * prod(passed)
 
 
 def reception(levels: Sequence[Level], at: int) -> float:

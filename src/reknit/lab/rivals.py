@@ -24,7 +24,7 @@ from math import ceil, log
 from reknit.community.formulas import fan_out, push_rounds
 from reknit.lab.communities import Chain
 
-__all__ = ["Rival", "hierarchical", "multicast", "pmcast"]
+__all__ = ["DELEGATES", "DEPTH", "FAN", "Rival", "hierarchical", "multicast", "pmcast"]
 
 DEPTH, DELEGATES, FAN = 3, 3, 4
 """Of PMcast, whose parameters the paper does not give. Its rounds would fit about 3.8 messages a round that arrive, and
@@ -141,7 +141,7 @@ def _descend(run: _Run, members: list[int], branching: int, depth: int, holders:
     view = {
         one: any(run.wants[each] for each in group)
         for group in groups
-        for one in sorted(group)[:DELEGATES]  # as anybody can tell who they are
+        for one in group[:DELEGATES]  # the lowest addresses, whatever they want: anybody can tell who they are
     }
     took = _gossip(run, view, holders)
     below = [
@@ -153,11 +153,12 @@ def _descend(run: _Run, members: list[int], branching: int, depth: int, holders:
 
 
 def _gossip(run: _Run, view: dict[int, bool], holders: list[int]) -> int:
-    """For as many rounds as theory says it takes among those who are to have it."""
+    """For as many rounds as theory says: of those drawn from a view only some match, so the fan is theirs only."""
     able = [one for one, matches in view.items() if matches]
     if not able:
         return 0
-    limit = max(1, ceil(push_rounds(len(able), FAN * run.chain.p_succ)))
+    concerned = len(dict.fromkeys([*able, *holders]))
+    limit = max(1, ceil(push_rounds(concerned, FAN * run.chain.p_succ * len(able) / len(view))))
     having, last = list(holders), 0
     for number in range(1, limit + 1):
         new = [

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from reknit.sim.checkers.delivery import Tally
+from reknit.sim.checkers.reception import Pool
 from reknit.sim.circle import run_circle_seed
 from reknit.sim.coverage import changes
 from reknit.sim.gathering import run_gathering_seed
@@ -40,6 +41,8 @@ class SeedResult:
     records: int
     coverage: dict[str, int]
     """How often each kind of observation and each fault happened."""
+    pools: dict[int, Pool] = field(default_factory=dict)
+    """Of communities of peers, by their size: what they have got beside what was drawn for them."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,7 @@ class Report:
     failed: list[SeedResult] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     coverage: Counter[str] = field(default_factory=Counter)
+    pools: dict[int, Pool] = field(default_factory=dict)
 
     def add(self, result: SeedResult) -> None:
         self.schedules += 1
@@ -58,6 +62,17 @@ class Report:
         for name in Tally.__dataclass_fields__:
             setattr(self.tally, name, getattr(self.tally, name) + getattr(result.tally, name))
         self.coverage.update(result.coverage)
+        for size, pool in result.pools.items():
+            self.pools.setdefault(size, Pool()).add(pool)
+
+    def short(self) -> list[str]:
+        """What all schedules together have not got, though each by itself may be chance."""
+        return [
+            f"communities of {size} to {2 * size - 1} have got {pool.received} deliveries in calm, "
+            f"where {pool.drawn:.0f} are due"
+            for size, pool in sorted(self.pools.items())
+            if pool.is_short()
+        ]
 
 
 def check_seed(seed: int, focus: Subject = "all") -> SeedResult:
@@ -113,7 +128,8 @@ def _check_gathering(seed: int) -> SeedResult:
     coverage["reception in calm: received"] += outcome.received
     shown = tuple(str(each) for each in outcome.violations[:VIOLATIONS_SHOWN_MAX])
     tally = Tally(published=outcome.published, delivered=outcome.delivered, owed=outcome.owed)
-    return SeedResult(seed, shown, len(outcome.violations), tally, len(outcome.records), dict(coverage))
+    found = len(outcome.violations)
+    return SeedResult(seed, shown, found, tally, len(outcome.records), dict(coverage), outcome.pools)
 
 
 def run_campaign(seeds: Sequence[int], processes: int | None = None, focus: Subject = "all") -> Iterator[SeedResult]:

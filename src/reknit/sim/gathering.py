@@ -24,7 +24,7 @@ from reknit.community.options import CourierOptions, GridOptions, PeerOptions, S
 from reknit.sim.assembly import Assembly, Runaway
 from reknit.sim.beside import Beside, BesidePlan, draw_beside
 from reknit.sim.checkers.parasites import check_parasites
-from reknit.sim.checkers.reception import Terms, check_reception
+from reknit.sim.checkers.reception import Pool, Terms, check_reception
 from reknit.sim.checkers.touch import check_touch
 from reknit.sim.checkers.views import MOMENTS_MIN, check_view_sizes, check_views, even_size, scamp_size
 from reknit.sim.checkers.violation import Violation
@@ -91,6 +91,8 @@ class GatheringOutcome:
     received: int = 0
     """Of what was published then."""
     faults: dict[str, int] = field(default_factory=dict)
+    pools: dict[int, Pool] = field(default_factory=dict)
+    """The same beside what was drawn, by the size of communities."""
 
 
 def draw_gathering(seed: int) -> GatheringPlan:
@@ -330,7 +332,7 @@ def _judged(run: _Run, problems: list[Violation]) -> GatheringOutcome:
     delivered = sum(record.kind is Kind.DELIVERED for record in records)
     seen = run.beside.records() if run.beside else records
     owed = round(verdict.owed)
-    return GatheringOutcome(plan, found, seen, published, delivered, owed, verdict.received, run.faults)
+    return GatheringOutcome(plan, found, seen, published, delivered, owed, verdict.received, run.faults, verdict.pools)
 
 
 def run_gathering_seed(seed: int) -> GatheringOutcome:

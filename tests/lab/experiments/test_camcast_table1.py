@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reknit.lab.experiment import Row, Verdict
 from reknit.lab.experiments._camcast_tables import HIERARCHIES
-from reknit.lab.experiments.camcast_table1 import CAMCAST, GOSSIP
+from reknit.lab.experiments.camcast_table1 import CAMCAST, GOSSIP, PMCAST
 from tests.lab.experiments.small import experiment
 
 ID = "camcast-table1"
@@ -14,6 +14,7 @@ def a_row(name: str, rounds: float) -> Row:
     return {"hierarchy": name, "seed": 0, "rounds": rounds, "reached_root": True, "parasites": 0} | {
         "plain_rounds": GOSSIP[name],
         "plain_parasites": 0,
+        "pmcast_rounds": PMCAST[name],
     }
 
 
@@ -39,8 +40,9 @@ def test_one_real_event_in_the_smallest_hierarchy() -> None:
     assert row["parasites"] == 0
     assert 4 <= int(row["rounds"]) <= 15
     assert 3 <= int(row["plain_rounds"]) <= 7
+    assert 3 <= int(row["pmcast_rounds"]) <= 12
 
 
 def test_it_can_be_drawn() -> None:
     [axes] = experiment(ID).plot([a_row(name, 9.0) for name in HIERARCHIES]).axes
-    assert len(axes.patches) == 2 * len(HIERARCHIES)
+    assert len(axes.patches) == 3 * len(HIERARCHIES)

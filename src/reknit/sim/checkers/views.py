@@ -80,6 +80,15 @@ class Tables:
         known = (key for key in self.entries if key[0] == node and key[2].startswith(mine))
         return [(key[1], peer) for key in known for peer in self.entries[key]]
 
+    def parents(self, node: str, topic: str) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The same by parent: what is known for each of them."""
+        mine = f"above {topic.removesuffix('/#')} for "
+        found: dict[str, list[tuple[str, str]]] = {}
+        for key, entries in self.entries.items():
+            if key[0] == node and key[2].startswith(mine) and entries:
+                found.setdefault(key[2].removeprefix(mine), []).extend((key[1], peer) for peer in entries)
+        return list(found.items())
+
 
 def follow(records: Iterable[Record]) -> Iterator[tuple[Record, Tables, str]]:
     """Each record, all tables after it, and what is wrong with it."""

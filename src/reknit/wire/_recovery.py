@@ -57,7 +57,7 @@ class Manner(IntEnum):
 class Silent(msgspec.Struct, array_like=True, tag=60, frozen=True, gc=False):
     """The heartbeat of a source that has published nothing more: its last number for each of these patterns.
 
-    ``route``, ``address``: as of an event; see ``Marks``.
+    ``route``, ``address``, ``key``: as of an event; see ``Marks``.
     """
 
     source: str
@@ -65,6 +65,7 @@ class Silent(msgspec.Struct, array_like=True, tag=60, frozen=True, gc=False):
     hops: int
     route: tuple[str, ...] = ()
     address: str = ""
+    key: int = 0
 
 
 class Keeps(msgspec.Struct, array_like=True, tag=61, frozen=True, gc=False):
@@ -91,6 +92,7 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     """Pull towards the publisher: of ``source`` the asker misses these, by pattern, each with the greatest age.
 
     ``route``: the brokers that are still ahead, the nearest first; the last is the publisher's, found at ``address``.
+    ``key``: as its events have said; past the tree it answers nobody who does not know it.
     """
 
     asker: Asker
@@ -98,6 +100,7 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     lost: list[tuple[int, float, list[Range]]]
     route: list[str]
     address: str
+    key: int = 0
 
 
 class Bequest(msgspec.Struct, array_like=True, tag=66, frozen=True, gc=False):

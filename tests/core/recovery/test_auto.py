@@ -164,7 +164,7 @@ def test_what_it_will_not_give_it_says_in_few_bytes_however_much_is_asked_for() 
     table.publish(*(event("a") for _ in range(10)))
     for ranges in ([(1, 2**60)], [(each, each) for each in range(1000, 3000, 2)]):
         before = len(table.directs())
-        question = MissesOf(table.asker(number=len(ranges)), "b.1", [(PA, 0.0, ranges)], ["b"], "b:1")
+        question = MissesOf(table.asker(number=len(ranges)), "b.1", [(PA, 0.0, ranges)], ["b"], "b:1", table.key)
         table.run(1.0)
         table.direct(question)
         ((_, answer),) = table.directs()[before:]
@@ -179,7 +179,7 @@ def test_the_publishers_broker_says_what_it_will_not_give() -> None:
     lost = [(PA, [(1, 3)]), (PB, [(9, 9)])]
     for number, age_s in ((7, 3.0), (8, 1.0)):
         misses = [(signature, age_s, ranges) for signature, ranges in lost]
-        table.direct(MissesOf(table.asker(number=number), "b.1", misses, ["b"], "b:1"))
+        table.direct(MissesOf(table.asker(number=number), "b.1", misses, ["b"], "b:1", table.key))
     (to, early), (_, late) = table.directs()
     assert to == "x"
     assert isinstance(early, Repair)
@@ -195,7 +195,7 @@ def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
     table.run(1.0)
     table.publish(Event("a", bytes(300)))
     table.run(1.0)
-    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.5, [(1, 2)])], ["b"], "b:1"))
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.5, [(1, 2)])], ["b"], "b:1", table.key))
     ((_, answer),) = table.directs()
     assert isinstance(answer, Repair)
     assert (answer.events, answer.gone, answer.old) == ([], [(PA, [(2, 2)])], [(PA, [(1, 1)])])

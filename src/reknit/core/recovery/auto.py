@@ -73,7 +73,7 @@ class Auto(Strategy):
 
     def _ask_publisher(self, source: str) -> None:
         """For all that is missing of this source, and not being asked for already."""
-        talk, (route, address) = self.talk, self.talk.routes[source]
+        talk, (route, address, key) = self.talk, self.talk.routes[source]
         left = talk.options.digest_numbers_max
         lost: list[tuple[int, float, list[Range]]] = []
         for signature, numbers in list(talk.lost.ripe(source, talk.turn.now)):
@@ -86,4 +86,4 @@ class Auto(Strategy):
         if lost:
             asker = talk.begin()
             self.asks.ask(asker.round, source, talk.turn.now)
-            ask_the_publisher(talk, MissesOf(asker, source, lost, list(route[-1:]), address))
+            ask_the_publisher(talk, MissesOf(asker, source, lost, list(route[-1:]), address, key))

@@ -43,6 +43,6 @@ class Figures:
     unasked: int = 0
     """Answers to no question, and events that nobody here misses."""
     unentitled: int = 0
-    """Questions about what nobody wants in the direction that they came from."""
+    """Questions about what nobody wants in the direction that they came from; and of strangers, past the tree."""
     unheard_of: int = 0
     """Numbers that were asked for, or offered, beyond what one message may name."""

@@ -21,9 +21,10 @@ from reknit.core.recovery.asks import Asks
 from reknit.core.recovery.cache import Cached, EventCache
 from reknit.core.recovery.figures import Figures
 from reknit.core.recovery.lost import Loss, LostBuffer, Triple
+from reknit.core.recovery.numbering import Way
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.recovery.ranges import count, numbers_of, to_ranges
-from reknit.core.recovery.rounds import Rounds
+from reknit.core.recovery.rounds import Rounds, draw
 from reknit.core.recovery.streams import Gap, Streams
 from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import GROUPS, Table
@@ -67,11 +68,13 @@ class Talk:
         self.rng = rng
         self.figures = Figures()
         self.rounds = Rounds(options.rounds_max, rng)
+        self.key = draw(rng)
+        """Told with the address of this broker, in its events: whoever asks past the tree has to know it."""
         self.streams = Streams(options.streams_max, options.gap_max, options.first_max)
         waits = (options.again_s, options.again_growth, options.again_s_max)
         self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits)
         self.asks = Asks(options.again_s, options.again_s_max, options.hold_s_max, options.price)
-        self.routes: dict[str, tuple[tuple[str, ...], str]] = {}  # by source: the way back, and its address
+        self.routes: dict[str, Way] = {}  # by source: the way back, its address, and its key
 
     # --- saying
 
@@ -184,11 +187,11 @@ class Talk:
         for number in numbers:
             self.lost.ask((source, signature, number), self.turn.now)
 
-    def remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:
-        """By which brokers the events of a source come, its own first, and where that one is reached."""
+    def remember_way(self, source: str, way: tuple[str, ...], address: str, key: int) -> None:
+        """By which brokers the events of a source come, its own first, and where that one is reached, by which key."""
         if source not in self.routes and len(self.routes) >= self.options.sources_max:
             del self.routes[next(iter(self.routes))]
-        self.routes[source] = (way[::-1], address)
+        self.routes[source] = (way[::-1], address, key)
 
     # --- answering
 
@@ -203,6 +206,7 @@ class Talk:
         """Whether the pattern is wanted where the question has come from: by that neighbour, or, past the tree, by any.
 
         Whoever wants a pattern has told its neighbours, and they theirs; so whoever asks is behind one that wants it.
+        Past the tree that goes for those only who have shown that they are in it: by our key, or by a round of ours.
         """
         wanting = self.towards(signature)
         if sender in wanting or (not sender and wanting):

@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["Rounds"]
+__all__ = ["Rounds", "draw"]
 
 ROUND_BITS = 62
+
+
+def draw(rng: random.Random) -> int:
+    """A number that nobody can guess."""
+    return rng.getrandbits(ROUND_BITS) + 1
 
 
 class Rounds:
@@ -23,7 +28,7 @@ class Rounds:
         self._heard: dict[tuple[str, int], None] = {}
 
     def begin(self) -> int:
-        number = self.rng.getrandbits(ROUND_BITS) + 1
+        number = draw(self.rng)
         self.expect(number)
         return number
 

@@ -221,7 +221,7 @@ DIRECTS: list[wire.Direct] = [
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),
     wire.Wants(_ASKER, 5, 1.5, _LOST),
     wire.Repair("b2", 2**62, [0.5, 0.0], [_MARKED, _EVENT]),
-    wire.Repair("b2", 2**62, [], [], [(5, [(1, 1), (3, 9)])], [(6, [(2, 2)])]),
+    wire.Repair("b2", 2**62, [], [], [(5, [(1, 1), (3, 9)])], [(6, [(2, 2)])], [(5, [(10, 11)])]),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),

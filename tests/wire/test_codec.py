@@ -239,6 +239,7 @@ def test_gossip_that_cannot_be_true_is_no_gossip(message: Message) -> None:
         Repair(LONG, 1, [], []),
         Repair("b", 1, [], [], [(1, [(2, 1)])]),
         Repair("b", 1, [], [], [], [(-1, [(1, 1)])]),
+        Repair("b", 1, [], [], [], [], [(1, [(2, 1)])]),
         Repair("b", 1, [1.0], [Event("a", bytes(DATAGRAM_BYTES_MAX), source="s", seq=1)]),
         Silent("s", [], 0),  # belongs to the tree
     ],

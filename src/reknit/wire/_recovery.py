@@ -128,7 +128,7 @@ class Repair(msgspec.Struct, array_like=True, tag=65, frozen=True, gc=False):
     """Events that were asked for in this round, and the age of each in seconds. ``sender``: for the trace.
 
     From their publisher's broker also, by pattern, what of it will not be given: ``gone``, for it is not kept any more;
-    and ``old``, for it was published before the pattern was wanted.
+    ``old``, for it was published before the pattern was wanted; and ``never``, for there has been no such number yet.
     """
 
     sender: str
@@ -137,6 +137,7 @@ class Repair(msgspec.Struct, array_like=True, tag=65, frozen=True, gc=False):
     events: list[Event]
     gone: list[tuple[int, list[Range]]] = []
     old: list[tuple[int, list[Range]]] = []
+    never: list[tuple[int, list[Range]]] = []
 
 
 Direct: TypeAlias = Wants | Repair | MissesOf

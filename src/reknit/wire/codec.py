@@ -378,7 +378,7 @@ def _check_moving(message: Moving) -> None:
 
 
 def _check_repair(repair: Repair) -> None:
-    for signature, ranges in (*repair.gone, *repair.old):
+    for signature, ranges in (*repair.gone, *repair.old, *repair.never):
         check_digest(signature, 0.0, [("", ranges)])
     check_names(repair.sender)
     check_ages(repair.ages_s, len(repair.events))

@@ -78,7 +78,7 @@ class Auto(Strategy):
         lost: list[tuple[int, float, list[Range]]] = []
         for signature, numbers in list(talk.lost.ripe(source, talk.turn.now)):
             here = [each for each in numbers if not self._is_elsewhere((source, signature, each))]
-            chosen = sorted(here)[-left:] if left > 0 and self.concerns(signature) else []
+            chosen = talk.lost.newest(source, signature, here, left) if self.concerns(signature) else []
             if chosen:
                 left -= len(chosen)
                 lost.append((signature, talk.signatures.age_s(signature), to_ranges(chosen)))

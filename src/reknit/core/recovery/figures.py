@@ -45,4 +45,9 @@ class Figures:
     unentitled: int = 0
     """Questions about what nobody wants in the direction that they came from; and of strangers, past the tree."""
     unheard_of: int = 0
-    """Numbers that were asked for, or offered, beyond what one message may name."""
+    """Numbers that were asked for, or offered, beyond what one message may name, or make a broker look for."""
+    never_were: int = 0
+    """Numbers that were looked for since somebody spoke of them, and that their publisher has never given."""
+    # what is not believed
+    hearsay: int = 0
+    """Numbers that are looked for since somebody spoke of them, though nothing that has come stands for them."""

@@ -62,9 +62,10 @@ class Heartbeat:
         if message.source == self.talk.source:
             self.talk.figures.replayed += 1
             return
+        room = self.talk.options.hearsay_max
         for signature, number in message.numbers:
             if signature in self.talk.signatures.own:
-                self.talk.announced(message.source, signature, number)
+                room -= self.talk.announced(message.source, signature, number, room)
         way, address, key = message.route, message.address, message.key
         if way and self.remembers and len(way) < ROUTE_BROKERS_MAX:
             self.talk.remember_way(message.source, way, address, key)

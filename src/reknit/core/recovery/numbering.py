@@ -78,6 +78,10 @@ class Numbering:
         """The last numbers of those that have any."""
         return [(signature, self._last[signature]) for signature in signatures if signature in self._last]
 
+    def last(self, signature: int) -> float:
+        """The last number of a pattern; no number is known to be beyond it if some pattern has begun anew."""
+        return math.inf if self.forgotten else self._last.get(signature, 0)
+
     def _say(self, signatures: tuple[int, ...], lags: tuple[int, ...], told_at: float) -> _Said:
         numbers = list(zip(signatures, lags, strict=True))
         _, plain = write_marks(numbers)

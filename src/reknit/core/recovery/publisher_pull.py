@@ -49,7 +49,7 @@ class PublisherPull(Strategy):
         for signature, numbers in list(talk.lost.of_source(source, talk.turn.now)):
             if not self.concerns(signature) or left <= 0:
                 continue
-            chosen = sorted(numbers)[-left:]
+            chosen = talk.lost.newest(source, signature, numbers, left)
             left -= len(chosen)
             stubborn = [each for each in chosen if self._is_stubborn((source, signature, each))] if address else []
             for some, into in ((stubborn, far), ([each for each in chosen if each not in stubborn], near)):

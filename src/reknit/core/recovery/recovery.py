@@ -77,6 +77,7 @@ class Recovery:
         remembers = records or any(each.names_publisher for each in self.strategies)
         way: Way = ((turn.node,), address, self.talk.key) if remembers else ((), "", 0)  # of what begins its way here
         numbering = Numbering(options.patterns_max, way, 0.0 if records else TOLD_S)
+        self.talk.last_of = numbering.last
         self.heartbeat = Heartbeat(self.talk, numbering, self.silence, records=records, remembers=remembers)
         self.order = Order(self.talk)
         self.leaving = Leaving(self.talk, self.order)
@@ -143,7 +144,7 @@ class Recovery:
             case MissesOf():
                 receive_question(self.talk, message)
             case Repair():
-                yield from self.returns.repaired(message)
+                yield from self.returns.repaired(message, hash(datagram))
 
     def leave(self) -> None:
         """This broker is about to leave for good: nobody else could say, or give, what only it knows and has."""

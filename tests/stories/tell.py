@@ -170,9 +170,9 @@ class _Told(Cluster):
                 return f"MissesOf {source}, {self._asker(asker)}: {what}; ahead {' - '.join(route)}"
             case wire.Wants(asker=asker, signature=signature, lost=lost):
                 return f"Wants, {self._asker(asker)}: of {self._pattern(signature)} {_digest(lost)}"
-            case wire.Repair(round=number, events=events, gone=gone, old=old):
+            case wire.Repair(round=number, events=events, gone=gone, old=old, never=never):
                 parts = list(map(_event, events))
-                for word, of in (("gone", gone), ("too old", old)):
+                for word, of in (("gone", gone), ("too old", old), ("never was", never)):
                     parts += [f"{word}: {_runs(runs)} of {self._pattern(signature)}" for signature, runs in of]
                 return f"Repair in {self._round(number)}: " + ", ".join(parts)
 

@@ -44,6 +44,7 @@ events = st.builds(
         st.lists(st.tuples(numbers, st.integers(1, INTEGER_MAX)), max_size=3),
         st.lists(names, max_size=3).map(tuple),
         texts,
+        numbers,
     ),
 )
 askers = st.builds(wire.Asker, names, texts, st.integers(1, INTEGER_MAX))
@@ -103,10 +104,10 @@ messages: st.SearchStrategy[wire.Message] = st.one_of(
     ),
     st.builds(wire.Keeps, askers, numbers, lost, hops),
     st.builds(wire.Misses, askers, st.sampled_from(wire.Manner), numbers, ages, lost, hops),
-    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts),
+    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts, numbers),
 )
 directs: st.SearchStrategy[wire.Direct] = st.one_of(
-    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts),
+    st.builds(wire.MissesOf, askers, names, st.lists(st.tuples(numbers, ages, runs)), st.lists(names), texts, numbers),
     st.builds(wire.Wants, askers, numbers, ages, lost),
     st.lists(st.tuples(ages, events), max_size=3).flatmap(
         lambda pairs: st.builds(
@@ -220,7 +221,7 @@ DIRECTS: list[wire.Direct] = [
     wire.MissesOf(_ASKER, "b1.1", [(5, 1.5, [(1, 1), (3, 9)])], ["b1"], "host:1"),
     wire.Wants(_ASKER, 5, 1.5, _LOST),
     wire.Repair("b2", 2**62, [0.5, 0.0], [_MARKED, _EVENT]),
-    wire.Repair("b2", 2**62, [], [], [(5, [(1, 1), (3, 9)])], [(6, [(2, 2)])]),
+    wire.Repair("b2", 2**62, [], [], [(5, [(1, 1), (3, 9)])], [(6, [(2, 2)])], [(5, [(10, 11)])]),
 ]
 EXAMPLES: list[wire.Frame] = [
     wire.Hello(1, "subscription-forwarding", "b1", "host:1", 1, 2**47, 3, True, None),

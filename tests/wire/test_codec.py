@@ -192,6 +192,7 @@ ASKER = Asker("b", "host:1", 1)
         Silent("s", [], 0, (LONG,)),
         Silent("s", [], 0, ("b",) * 257),
         Silent("s", [], 0, (), LONG),
+        Silent("s", [], 0, (), "", -1),
         Silent("s", [(1, 1)] * (RUNS_MAX + 1), 0),
         Keeps(Asker("", "", 1), 1, [], 0),
         Keeps(Asker("b", LONG, 1), 1, [], 0),
@@ -212,6 +213,7 @@ ASKER = Asker("b", "host:1", 1)
         MissesOf(ASKER, "s", [], [LONG], ""),
         MissesOf(ASKER, "s", [], ["b"] * 257, ""),
         MissesOf(ASKER, "s", [(1, 0.0, [(2, 1)])], [], ""),
+        MissesOf(ASKER, "s", [], [], "", -1),
         Events([Event("a", source="s", seq=1, number=-1)]),
         Events([Event("a", source="s", seq=1, number=2**63)]),
         Events([Event("a", source="s", seq=1, number=1, marks=bytes(MARKS_BYTES_MAX + 1))]),
@@ -237,6 +239,7 @@ def test_gossip_that_cannot_be_true_is_no_gossip(message: Message) -> None:
         Repair(LONG, 1, [], []),
         Repair("b", 1, [], [], [(1, [(2, 1)])]),
         Repair("b", 1, [], [], [], [(-1, [(1, 1)])]),
+        Repair("b", 1, [], [], [], [], [(1, [(2, 1)])]),
         Repair("b", 1, [1.0], [Event("a", bytes(DATAGRAM_BYTES_MAX), source="s", seq=1)]),
         Silent("s", [], 0),  # belongs to the tree
     ],

@@ -56,6 +56,7 @@ def test_an_event_without_a_number_has_none_for_any_pattern() -> None:
         write_marks([], (LONG,))[1],
         write_marks([], (), LONG)[1],
         write_marks([], ("b",) * 257)[1],
+        write_marks([], (), "", -1)[1],
         msgspec.msgpack.encode([[[1, 2**63]]]),
     ],
 )
@@ -79,10 +80,10 @@ def test_a_lag_that_leads_out_of_all_numbers_is_left_out() -> None:
 
 
 def test_a_way_grows_by_a_broker_within_bounds() -> None:
-    one = read_marks(write_marks([(1, 5)], ("b",), "b:1")[1])
+    one = read_marks(write_marks([(1, 5)], ("b",), "b:1", 9)[1])
     two = extend_marks(one, "c")
     assert two is not None
-    assert read_marks(two) == Marks(((1, 0),), ("b", "c"), "b:1")
+    assert read_marks(two) == Marks(((1, 0),), ("b", "c"), "b:1", 9)
     assert extend_marks(Marks(((1, 0),)), "c") is None
     assert extend_marks(Marks((), ("b",) * 256), "c") is None
     assert extend_marks(Marks((), ("\u20ac" * 256,) * 100), "c") is None

@@ -47,19 +47,21 @@ class BadFrame(ValueError):
 
 def check_gossip(message: Gossip) -> None:
     match message:
-        case Silent(source=source, numbers=numbers, hops=hops, route=way, address=address):
+        case Silent(source=source, numbers=numbers, hops=hops, route=way, address=address, key=key):
             check_names(source, address, *way)
             if len(numbers) > RUNS_MAX or not 0 <= hops <= HOPS_MAX or len(way) > ROUTE_BROKERS_MAX:
                 raise BadFrame(f"the last numbers of {len(numbers)} patterns, after {hops} brokers")
             check_numbers(numbers)
+            check_key(key)
         case Keeps(asker=asker, signature=signature, kept=lost, hops=hops):
             check_asker(asker, hops)
             check_digest(signature, 0.0, lost)
         case Misses(asker=asker, signature=signature, age_s=age_s, lost=lost, hops=hops):
             check_asker(asker, hops)
             check_digest(signature, age_s, lost)
-        case MissesOf(asker=asker, source=source, route=route, address=address, lost=by_pattern):
+        case MissesOf(asker=asker, source=source, route=route, address=address, lost=by_pattern, key=key):
             check_asker(asker)
+            check_key(key)
             check_names(source, address, *route)
             if len(route) > ROUTE_BROKERS_MAX or len(by_pattern) > RUNS_MAX:
                 raise BadFrame(f"a route over {len(route)} brokers, for {len(by_pattern)} patterns")
@@ -71,6 +73,11 @@ def check_asker(asker: Asker, hops: int = 0) -> None:
     check_names(asker.name, asker.address)
     if not asker.name or not 0 < asker.round <= INTEGER_MAX or not 0 <= hops <= HOPS_MAX:
         raise BadFrame(f"round {asker.round} of {asker.name[:80]!r}, after {hops} brokers")
+
+
+def check_key(key: int) -> None:
+    if not 0 <= key <= INTEGER_MAX:
+        raise BadFrame(f"a broker's key {key}")
 
 
 def check_digest(signature: int, age_s: float, lost: list[tuple[str, list[Range]]]) -> None:

@@ -57,7 +57,7 @@ class Manner(IntEnum):
 class Silent(msgspec.Struct, array_like=True, tag=60, frozen=True, gc=False):
     """The heartbeat of a source that has published nothing more: its last number for each of these patterns.
 
-    ``route``, ``address``: as of an event; see ``Marks``.
+    ``route``, ``address``, ``key``: as of an event; see ``Marks``.
     """
 
     source: str
@@ -65,6 +65,7 @@ class Silent(msgspec.Struct, array_like=True, tag=60, frozen=True, gc=False):
     hops: int
     route: tuple[str, ...] = ()
     address: str = ""
+    key: int = 0
 
 
 class Keeps(msgspec.Struct, array_like=True, tag=61, frozen=True, gc=False):
@@ -91,6 +92,7 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     """Pull towards the publisher: of ``source`` the asker misses these, by pattern, each with the greatest age.
 
     ``route``: the brokers that are still ahead, the nearest first; the last is the publisher's, found at ``address``.
+    ``key``: as its events have said; past the tree it answers nobody who does not know it.
     """
 
     asker: Asker
@@ -98,6 +100,7 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     lost: list[tuple[int, float, list[Range]]]
     route: list[str]
     address: str
+    key: int = 0
 
 
 class Bequest(msgspec.Struct, array_like=True, tag=66, frozen=True, gc=False):
@@ -125,7 +128,7 @@ class Repair(msgspec.Struct, array_like=True, tag=65, frozen=True, gc=False):
     """Events that were asked for in this round, and the age of each in seconds. ``sender``: for the trace.
 
     From their publisher's broker also, by pattern, what of it will not be given: ``gone``, for it is not kept any more;
-    and ``old``, for it was published before the pattern was wanted.
+    ``old``, for it was published before the pattern was wanted; and ``never``, for there has been no such number yet.
     """
 
     sender: str
@@ -134,6 +137,7 @@ class Repair(msgspec.Struct, array_like=True, tag=65, frozen=True, gc=False):
     events: list[Event]
     gone: list[tuple[int, list[Range]]] = []
     old: list[tuple[int, list[Range]]] = []
+    never: list[tuple[int, list[Range]]] = []
 
 
 Direct: TypeAlias = Wants | Repair | MissesOf

@@ -127,7 +127,7 @@ misunderstand: a new word, a field that is not the last or has no default, or on
 
 1: the first. 2: events say their marks as bytes, with one number (``marks``); ``Mark`` says which life answers; a
 greeting says of which kind the link is; sessions that move say what came to them past the tree, and a broker that
-leaves hands over its cache."""
+leaves hands over its cache; events say the key that a question past the tree has to name."""
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """No frame is longer; the receiver checks it before it waits for the rest."""
@@ -378,7 +378,7 @@ def _check_moving(message: Moving) -> None:
 
 
 def _check_repair(repair: Repair) -> None:
-    for signature, ranges in (*repair.gone, *repair.old):
+    for signature, ranges in (*repair.gone, *repair.old, *repair.never):
         check_digest(signature, 0.0, [("", ranges)])
     check_names(repair.sender)
     check_ages(repair.ages_s, len(repair.events))

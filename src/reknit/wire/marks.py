@@ -38,17 +38,21 @@ class Marks(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The brokers by which the event has come, where that is recorded: its own first."""
     address: str = ""
     """Where its own broker can be reached; with a route only."""
+    key: Annotated[int, msgspec.Meta(ge=0, le=INTEGER_MAX)] = 0
+    """What whoever asks there, past the tree, has to name: it is known only where events of that broker come by."""
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Marks] = msgspec.msgpack.Decoder(Marks)
 
 
-def write_marks(numbers: Sequence[Number], route: tuple[str, ...] = (), address: str = "") -> tuple[int, bytes]:
+def write_marks(
+    numbers: Sequence[Number], route: tuple[str, ...] = (), address: str = "", key: int = 0
+) -> tuple[int, bytes]:
     """The number that stands in the event, and its marks."""
     first = numbers[0][1] if numbers else 0
     lags = tuple([(signature, number - first) for signature, number in numbers])
-    return first, _encoder.encode(Marks(lags, route, address))
+    return first, _encoder.encode(Marks(lags, route, address, key))
 
 
 @lru_cache(maxsize=READ_MAX)
@@ -68,7 +72,7 @@ def extend_marks(marks: Marks, broker: str) -> bytes | None:
     """The same with one more broker on the way; None where there is no way to be extended, or no room."""
     if not marks.route or len(marks.route) >= ROUTE_BROKERS_MAX:
         return None
-    data = _encoder.encode(Marks(marks.lags, (*marks.route, broker), marks.address))
+    data = _encoder.encode(Marks(marks.lags, (*marks.route, broker), marks.address, marks.key))
     return data if len(data) <= MARKS_BYTES_MAX else None
 
 

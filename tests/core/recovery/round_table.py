@@ -72,3 +72,8 @@ class RoundTable(Desk):
     @property
     def figures(self) -> Any:
         return self.recovery.talk.figures
+
+    @property
+    def key(self) -> int:
+        """What whoever asks past the tree has to name."""
+        return self.recovery.talk.key

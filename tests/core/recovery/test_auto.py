@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reknit.core.io import Deliver
+from reknit.core.io import Deliver, Missed
 from reknit.model.event import Event
 from reknit.wire.codec import encode
 from reknit.wire.marks import read_marks
@@ -164,7 +164,7 @@ def test_what_it_will_not_give_it_says_in_few_bytes_however_much_is_asked_for() 
     table.publish(*(event("a") for _ in range(10)))
     for ranges in ([(1, 2**60)], [(each, each) for each in range(1000, 3000, 2)]):
         before = len(table.directs())
-        question = MissesOf(table.asker(number=len(ranges)), "b.1", [(PA, 0.0, ranges)], ["b"], "b:1")
+        question = MissesOf(table.asker(number=len(ranges)), "b.1", [(PA, 0.0, ranges)], ["b"], "b:1", table.key)
         table.run(1.0)
         table.direct(question)
         ((_, answer),) = table.directs()[before:]
@@ -179,14 +179,49 @@ def test_the_publishers_broker_says_what_it_will_not_give() -> None:
     lost = [(PA, [(1, 3)]), (PB, [(9, 9)])]
     for number, age_s in ((7, 3.0), (8, 1.0)):
         misses = [(signature, age_s, ranges) for signature, ranges in lost]
-        table.direct(MissesOf(table.asker(number=number), "b.1", misses, ["b"], "b:1"))
+        table.direct(MissesOf(table.asker(number=number), "b.1", misses, ["b"], "b:1", table.key))
     (to, early), (_, late) = table.directs()
     assert to == "x"
     assert isinstance(early, Repair)
     assert isinstance(late, Repair)
-    assert ([each.seq for each in early.events], early.gone, early.old) == ([3], [(PA, [(1, 2)]), (PB, [(9, 9)])], [])
+    assert ([each.seq for each in early.events], early.gone, early.old) == ([3], [(PA, [(1, 2)])], [])
     # Whoever came later was meant to get none of these, and what was published since is all there.
-    assert (late.events, late.gone, late.old) == ([], [], lost)
+    assert (late.events, late.gone, late.old) == ([], [], [(PA, [(1, 3)])])
+    assert early.never == late.never == [(PB, [(9, 9)])]
+
+
+def test_what_never_was_the_publishers_broker_says_and_nobody_asks_again() -> None:
+    table = _table(cache_events_max=2)
+    table.publish(event("a"))
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 100.0, [(1, 1), (2**50, 2**50 + 1)])], ["b"], "b:1", table.key))
+    ((_, answer),) = table.directs()
+    assert isinstance(answer, Repair)
+    assert (len(answer.events), answer.gone, answer.old) == (1, [], [])
+    assert answer.never == [(PA, [(2**50, 2**50 + 1)])]
+
+
+def test_a_publishers_broker_that_has_begun_to_count_anew_does_not_know_what_never_was() -> None:
+    table = _table(patterns_max=1)
+    table.publish(event("a"), event("b"))
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 100.0, [(9, 9)])], ["b"], "b:1", table.key))
+    ((_, answer),) = table.directs()
+    assert isinstance(answer, Repair)
+    assert answer.never == []
+
+
+def test_of_what_never_was_clients_hear_no_more_than_they_were_told() -> None:
+    table = _table()
+    table.client("ann", A)
+    table.events(table.n, _event(1))
+    table.n.say(Silent("s.1", [(PA, 2)], 1, ("s",), ADDRESS))
+    table.n.say(Silent("s.1", [(PA, 2**50)], 1, ("s",), ADDRESS))
+    table.run(1.0)
+    asked = _asked(table)[-1]
+    never = [(PA, [(2, 2), (2**50 - 9, 2**50)])]
+    table.direct(Repair("s", asked.asker.round, [], [], [], [], never))
+    told = [Missed(("ann",), A, "s.1", 2, 2, state) for state in ("missing", "given up")]
+    assert table.all(Missed) == told
+    assert (table.figures.lost, table.figures.given_up, table.figures.never_were) == (1, 1, 11)
 
 
 def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
@@ -195,7 +230,7 @@ def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
     table.run(1.0)
     table.publish(Event("a", bytes(300)))
     table.run(1.0)
-    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.5, [(1, 2)])], ["b"], "b:1"))
+    table.direct(MissesOf(table.asker(), "b.1", [(PA, 1.5, [(1, 2)])], ["b"], "b:1", table.key))
     ((_, answer),) = table.directs()
     assert isinstance(answer, Repair)
     assert (answer.events, answer.gone, answer.old) == ([], [(PA, [(2, 2)])], [(PA, [(1, 1)])])

@@ -9,7 +9,8 @@ from reknit.core.recovery.lost import LostBuffer
 
 
 def _buffer(**bounds: float) -> LostBuffer:
-    values = {"losses_max": 100, "lost_s_max": 30.0, "wait_s": 1.0, "backoff": 2.0, "wait_s_max": 4.0, **bounds}
+    values = {"losses_max": 100, "lost_s_max": 30.0, "wait_s": 1.0, "backoff": 2.0, "wait_s_max": 4.0}
+    values |= {"hearsay_max": 100, **bounds}
     return LostBuffer(**values)  # type: ignore[arg-type]
 
 
@@ -126,7 +127,7 @@ def test_it_is_a_set_of_triples(deeds: list[tuple[str, tuple[str, int, int]]]) -
 
 @given(st.sets(st.integers(1, 30)), st.integers(1, 30), st.integers(0, 30))
 def test_what_is_missing_between_two_numbers(missing: set[int], first: int, more: int) -> None:
-    lost = LostBuffer(100, 10.0, 1.0, 1.0, 1.0)
+    lost = LostBuffer(100, 10.0, 1.0, 1.0, 1.0, 100)
     lost.add("s", 7, sorted(missing), 0.0, suspected=False)
     lost.add("t", 7, [first], 0.0, suspected=False)
     assert lost.between("s", 7, first, first + more) == [n for n in range(first, first + more + 1) if n in missing]
@@ -143,3 +144,50 @@ def test_of_what_is_missing_the_highest_number_is_known_as_long_as_there_is_any(
     assert lost.highest == {("s.1", 5): 9}  # no entry has a higher one; that it has one is not said
     lost.remove(("s.1", 5, 4))
     assert lost.highest == {}
+
+
+def test_what_is_only_hearsay_makes_room_first() -> None:
+    lost = _buffer(losses_max=5)
+    lost.add("s", 1, [1, 2], 0.0, suspected=False)
+    lost.add("s", 1, [3], 0.0, suspected=True)
+    gone = lost.add("s", 1, [100, 101, 102, 103], 0.0, suspected=True, hearsay=True)
+    assert [triple[2] for triple, _ in gone] == [100, 101]
+    gone = lost.add("s", 1, [4, 5, 6], 0.0, suspected=False)
+    assert [triple[2] for triple, _ in gone] == [102, 103, 1]
+    assert [number for _, _, number in lost.entries] == [2, 3, 4, 5, 6]
+
+
+def test_of_one_source_there_is_so_much_hearsay_at_most() -> None:
+    lost = _buffer(hearsay_max=3)
+    lost.add("t", 1, [7], 0.0, suspected=True, hearsay=True)
+    for number in (10, 20, 30):
+        lost.add("s", number, range(number, number + 2), 0.0, suspected=True, hearsay=True)
+    assert [(source, number) for source, _, number in lost.entries] == [("t", 7), ("s", 21), ("s", 30), ("s", 31)]
+
+
+def test_what_turns_out_to_be_missing_is_hearsay_no_longer() -> None:
+    lost = _buffer(losses_max=4, hearsay_max=2)
+    lost.add("s", 1, [5, 6], 0.0, suspected=True, hearsay=True)
+    lost.add("s", 1, [5], 0.0, suspected=False)
+    lost.add("s", 1, [7, 8], 0.0, suspected=True, hearsay=True)
+    assert [(number, loss.suspected) for (_, _, number), loss in lost.entries.items()] == [
+        (5, False),
+        (7, True),
+        (8, True),
+    ]
+    lost.add("s", 1, [8], 0.0, suspected=True, hearsay=True)
+    assert lost.entries["s", 1, 8].hearsay
+    lost.remove(("s", 1, 7))
+    gone = lost.add("s", 1, [9, 10, 11], 0.0, suspected=False)
+    assert [triple[2] for triple, _ in gone] == [8]
+
+
+def test_what_is_only_hearsay_is_asked_for_last() -> None:
+    lost = _buffer()
+    lost.add("t", 1, [900], 0.0, suspected=True, hearsay=True)
+    lost.add("s", 1, [800, 801], 0.0, suspected=True, hearsay=True)
+    lost.add("s", 1, [4, 5], 0.0, suspected=True)
+    assert [source for source, _ in lost.of_pattern(1, 0.0)] == ["s", "t"]
+    assert lost.newest("s", 1, [800, 801, 4, 5], 3) == [4, 5, 801]
+    assert lost.newest("s", 1, [800, 801, 4, 5], 1) == [5]
+    assert lost.newest("s", 1, [4], 0) == []

@@ -47,14 +47,14 @@ def test_many_at_once_are_numbered_as_they_are_one_by_one() -> None:
 
 
 def test_the_way_is_told_once_in_a_while_or_always() -> None:
-    now_and_then = Numbering(6, (("b",), "b:1"), 1.0)
+    now_and_then = Numbering(6, (("b",), "b:1", 9), 1.0)
     told = []
     for at in (0.0, 0.5, 1.0, 1.9, 2.5):
         _, marks, first = now_and_then.stamp((1,), 2, at)
         assert read_marks(marks).route == ()
         told.append(read_marks(first).route == ("b",))
     assert told == [True, False, True, False, True]
-    _, marks, first = Numbering(6, (("b",), "b:1")).stamp((1,), 2, 0.0)
+    _, marks, first = Numbering(6, (("b",), "b:1", 9)).stamp((1,), 2, 0.0)
     assert read_marks(marks).route == read_marks(first).route == ("b",)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reknit.core.recovery.ranges import count, numbers_of, to_ranges
+from reknit.core.recovery.ranges import count, numbers_of, parted, to_ranges
 
 numbers = st.lists(st.integers(1, 200))
 
@@ -32,3 +33,11 @@ def test_runs_are_short() -> None:
 
 def test_a_huge_range_costs_nothing() -> None:
     assert list(numbers_of([(1, 10**18)], 3)) == [10**18, 10**18 - 1, 10**18 - 2]
+
+
+@given(numbers, st.integers(0, 30))
+def test_runs_are_parted_at_a_number(some: list[int], at: int) -> None:
+    below, above = parted(to_ranges(some), at)
+    assert below == to_ranges([each for each in some if each <= at])
+    assert above == to_ranges([each for each in some if each > at])
+    assert parted(to_ranges(some), math.inf) == (to_ranges(some), [])

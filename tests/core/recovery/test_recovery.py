@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reknit.core.io import Direct, Missed, Send, SendDirect, Unsubscribe
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
-from reknit.wire.messages import Silent
+from reknit.wire.messages import Keeps, Silent
 from tests.core.desk import event
 from tests.core.recovery.round_table import PA, A, B, RoundTable, numbered
 from tests.wire.strategies import directs
@@ -34,11 +34,44 @@ def test_clients_hear_what_they_miss_and_what_becomes_of_it() -> None:
     for number in (1, 4, 3):
         table.events(table.n, numbered("a", number, (PA, number)))
     table.run(6.0)
-    assert table.all(Missed) == [
-        Missed(("ann",), A, "s.1", 2, 3, "missing"),
-        Missed(("ann",), A, "s.1", 3, 3, "recovered"),
-        Missed(("ann",), A, "s.1", 2, 2, "given up"),
-    ]
+    assert _told(table) == ["2-3 missing", "3-3 recovered", "2-2 given up"]
+    assert {each.clients for each in table.all(Missed)} == {("ann",)}
+
+
+def _told(table: RoundTable) -> list[str]:
+    return [f"{each.first}-{each.last} {each.state}" for each in table.all(Missed)]
+
+
+def test_what_is_beyond_the_bound_of_a_gap_is_given_up_at_once() -> None:
+    table = RoundTable("subscriber-pull", lost_s_max=5.0, gap_max=3)
+    table.client("ann", A)
+    for number in (1, 11):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    assert _told(table) == ["2-10 missing", "2-7 given up"]
+    assert (table.figures.lost, table.figures.cut) == (9, 6)
+    table.run(6.0)
+    assert _told(table)[2:] == ["8-8 given up", "9-9 given up", "10-10 given up"]
+
+
+def test_what_was_suspected_and_turns_out_to_be_missing_is_told_as_such() -> None:
+    table = RoundTable("subscriber-pull", gap_max=4)
+    table.client("ann", A)
+    table.events(table.n, numbered("a", 1, (PA, 1)))
+    table.n.say(Silent("s.1", [(PA, 6)], 1))  # too far away to be believed
+    assert _told(table) == []
+    table.events(table.n, numbered("a", 7, (PA, 7)))
+    assert _told(table) == ["2-6 missing", "2-2 given up"]
+    table.events(table.n, numbered("a", 5, (PA, 5)))
+    assert _told(table)[2:] == ["5-5 recovered"]
+
+
+def test_what_was_told_to_be_missing_is_not_told_again() -> None:
+    table = RoundTable("subscriber-pull")
+    table.client("ann", A)
+    table.events(table.n, numbered("a", 1, (PA, 1)))
+    table.n.say(Silent("s.1", [(PA, 3)], 1))
+    table.events(table.n, numbered("a", 5, (PA, 5)))
+    assert _told(table) == ["2-3 missing", "4-4 missing"]
 
 
 def test_whoever_subscribes_again_begins_anew() -> None:
@@ -75,6 +108,37 @@ def test_an_event_that_does_not_come_is_given_up() -> None:
 
 
 # --- what strangers can do
+
+
+@pytest.mark.parametrize("algorithm", ["push", "combined", "auto"])
+def test_numbers_from_the_future_are_not_told_to_clients_and_push_nothing_out(algorithm: str) -> None:
+    table = RoundTable(algorithm, losses_max=300, hearsay_max=200, gap_max=100, lost_s_max=1000.0)
+    table.client("ann", A)
+    for number in (1, 5):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    for each in range(20):
+        kept = [("s.1", [(2**50 + each * 1000, 2**51 + each * 1000)])]
+        table.n.say(Keeps(table.asker(number=each + 1), PA, kept, 0))
+        table.n.say(Silent("s.1", [(PA, 2**50 + each)], 1))
+    table.n.say(Keeps(table.asker(number=99), PA, [(f"t.{each}", [(1000, 1000)]) for each in range(100)], 0))
+    table.run(5.0)
+    assert _told(table) == ["2-4 missing"]
+    assert (table.figures.lost, table.figures.cut) == (3, 0)
+    assert table.figures.hearsay > 1000
+    missing = table.recovery.lost
+    assert {number for source, _, number in missing.entries if source == "s.1"} >= {2, 3, 4}
+    assert len(missing) <= 300
+    assert sum(source == "s.1" for source, _, _ in missing.entries) <= 203
+
+
+def test_one_message_makes_a_broker_look_for_so_many_events_at_most() -> None:
+    table = RoundTable("push", hearsay_max=100, first_max=64)
+    table.client("ann", A)
+    table.n.say(Keeps(table.asker(), PA, [(f"t.{each}", [(1000, 1000)]) for each in range(200)], 0))
+    assert len(table.recovery.lost) == 100
+    assert table.figures.unheard_of == 28 + 198 * 64
+    table.n.say(Silent("s.1", [(PA, 1000)] * 200, 0))
+    assert len(table.recovery.lost) == 164
 
 
 def test_a_datagram_that_nobody_can_read_is_counted() -> None:

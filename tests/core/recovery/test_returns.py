@@ -41,6 +41,20 @@ def test_an_event_that_comes_back_is_delivered_once_and_kept_but_not_sent_on() -
     assert len(table.all(Deliver)) == 3
 
 
+def test_an_answer_that_is_sent_again_is_counted_and_dropped() -> None:
+    """Also where it brings nothing that was not here before: what an answer costs is measured."""
+    table = RoundTable("subscriber-pull")
+    table.client("ann", A)
+    number = _miss_number_two(table)
+    answered: list[int] = []
+    table.recovery.talk.asks.answer = lambda *said: answered.append(said[0])  # type: ignore[method-assign]
+    for _ in range(50):
+        table.direct(Repair("x", number, [0.5], [numbered("a", 2, (PA, 2))]))
+    table.direct(Repair("y", number, [0.5], [numbered("a", 2, (PA, 2))]))
+    assert (table.figures.replayed, table.figures.unasked) == (49, 0)
+    assert answered == [number, number]
+
+
 def test_an_event_that_is_only_late_is_missed_no_more() -> None:
     table = RoundTable("subscriber-pull")
     table.client("ann", A)

@@ -35,3 +35,13 @@ def test_memory_is_bounded() -> None:
     assert not rounds.is_ours(first)
     assert rounds.hear("x", 0)
     assert not rounds.hear("x", 2)
+
+
+def test_a_round_has_several_answers_and_each_counts_once() -> None:
+    rounds = Rounds(3, random.Random(1))
+    assert rounds.is_first(1, 10)
+    assert rounds.is_first(1, 11)
+    assert rounds.is_first(2, 10)
+    assert not rounds.is_first(1, 10)
+    assert rounds.is_first(3, 10)
+    assert rounds.is_first(1, 10)  # that is too long ago

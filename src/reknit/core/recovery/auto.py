@@ -73,12 +73,12 @@ class Auto(Strategy):
 
     def _ask_publisher(self, source: str) -> None:
         """For all that is missing of this source, and not being asked for already."""
-        talk, (route, address) = self.talk, self.talk.routes[source]
+        talk, (route, address, key) = self.talk, self.talk.routes[source]
         left = talk.options.digest_numbers_max
         lost: list[tuple[int, float, list[Range]]] = []
         for signature, numbers in list(talk.lost.ripe(source, talk.turn.now)):
             here = [each for each in numbers if not self._is_elsewhere((source, signature, each))]
-            chosen = sorted(here)[-left:] if left > 0 and self.concerns(signature) else []
+            chosen = talk.lost.newest(source, signature, here, left) if self.concerns(signature) else []
             if chosen:
                 left -= len(chosen)
                 lost.append((signature, talk.signatures.age_s(signature), to_ranges(chosen)))
@@ -86,4 +86,4 @@ class Auto(Strategy):
         if lost:
             asker = talk.begin()
             self.asks.ask(asker.round, source, talk.turn.now)
-            ask_the_publisher(talk, MissesOf(asker, source, lost, list(route[-1:]), address))
+            ask_the_publisher(talk, MissesOf(asker, source, lost, list(route[-1:]), address, key))

@@ -43,6 +43,11 @@ class Figures:
     unasked: int = 0
     """Answers to no question, and events that nobody here misses."""
     unentitled: int = 0
-    """Questions about what nobody wants in the direction that they came from."""
+    """Questions about what nobody wants in the direction that they came from; and of strangers, past the tree."""
     unheard_of: int = 0
-    """Numbers that were asked for, or offered, beyond what one message may name."""
+    """Numbers that were asked for, or offered, beyond what one message may name, or make a broker look for."""
+    never_were: int = 0
+    """Numbers that were looked for since somebody spoke of them, and that their publisher has never given."""
+    # what is not believed
+    hearsay: int = 0
+    """Numbers that are looked for since somebody spoke of them, though nothing that has come stands for them."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from reknit.core.io import Missed, SendDirect
 from reknit.core.links.loose import datagram_bytes_of
@@ -21,9 +22,10 @@ from reknit.core.recovery.asks import Asks
 from reknit.core.recovery.cache import Cached, EventCache
 from reknit.core.recovery.figures import Figures
 from reknit.core.recovery.lost import Loss, LostBuffer, Triple
+from reknit.core.recovery.numbering import Way
 from reknit.core.recovery.options import RecoveryOptions
-from reknit.core.recovery.ranges import count, numbers_of, to_ranges
-from reknit.core.recovery.rounds import Rounds
+from reknit.core.recovery.ranges import count, numbers_of, parted, to_ranges
+from reknit.core.recovery.rounds import Rounds, draw
 from reknit.core.recovery.streams import Gap, Streams
 from reknit.core.routing.signatures import Signatures
 from reknit.core.routing.table import GROUPS, Table
@@ -67,11 +69,14 @@ class Talk:
         self.rng = rng
         self.figures = Figures()
         self.rounds = Rounds(options.rounds_max, rng)
+        self.key = draw(rng)
+        """Told with the address of this broker, in its events: whoever asks past the tree has to know it."""
         self.streams = Streams(options.streams_max, options.gap_max, options.first_max)
         waits = (options.again_s, options.again_growth, options.again_s_max)
-        self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits)
+        self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits, options.hearsay_max)
         self.asks = Asks(options.again_s, options.again_s_max, options.hold_s_max, options.price)
-        self.routes: dict[str, tuple[tuple[str, ...], str]] = {}  # by source: the way back, and its address
+        self.last_of: Callable[[int], float] = lambda _: math.inf  # by signature: the last number that was given here
+        self.routes: dict[str, Way] = {}  # by source: the way back, its address, and its key
 
     # --- saying
 
@@ -109,7 +114,7 @@ class Talk:
         found: Digest = []
         for source, numbers in list(self.lost.of_pattern(signature, self.turn.now)):
             some = [each for each in numbers if which((source, signature, each))] if which is not None else numbers
-            chosen = sorted(some)[-numbers_max:]
+            chosen = self.lost.newest(source, signature, some, numbers_max)
             if not chosen:
                 continue
             numbers_max -= len(chosen)
@@ -121,13 +126,13 @@ class Talk:
 
     def compare(self, signature: int, kept: Digest) -> Digest:
         """Of what somebody has: what we miss, and is to be asked for now; it is being asked for from now on."""
-        left, now = self.options.digest_numbers_max, self.turn.now
+        left, now, room = self.options.digest_numbers_max, self.turn.now, self.options.hearsay_max
         found: Digest = []
         for source, ranges in kept:
             numbers = list(self._believed(ranges, left)) if source != self.source else []
             left -= len(numbers)
             if numbers:
-                self.announced(source, signature, numbers[0])
+                room -= self.announced(source, signature, numbers[0], room)
             if chosen := [each for each in numbers if self.lost.is_due((source, signature, each), now)]:
                 found.append((source, to_ranges(chosen)))
                 self.ask(source, signature, chosen)
@@ -142,24 +147,58 @@ class Talk:
         for number in self.lost.between(source, signature, first, last):
             self._found((source, signature, number))
 
-    def announced(self, source: str, signature: int, number: int) -> None:
-        """Somebody says that there was such an event, of a pattern that is wanted here."""
+    def announced(self, source: str, signature: int, number: int, room: int) -> int:
+        """Somebody says that there was such an event, of a pattern that is wanted here.
+
+        How many numbers are looked for now. ``room``: for how many the message may still make us look; what is beyond
+        it is only counted, but where it is certain that there is a gap, all of the gap is looked for.
+        """
         epoch = self.signatures.own.get(signature)
         gap = None if epoch is None else self.streams.announced(source, signature, number, epoch)
-        if gap is not None:
-            self._lose(source, signature, gap)
+        if gap is None:
+            return 0
+        if room <= 0 or (gap.hearsay and len(gap.numbers) > room):
+            self.figures.unheard_of += len(gap.numbers) - max(0, room)
+            if room <= 0:
+                return 0
+            gap = replace(gap, numbers=gap.numbers[-room:])
+        self._lose(source, signature, gap)
+        return len(gap.numbers)
+
+    def never_were(self, source: str, signature: int, numbers: Iterable[int]) -> None:
+        """Whoever publishes there says that it has not given these numbers yet: somebody has lied, or erred."""
+        for number in numbers:
+            if (loss := self.lost.remove((source, signature, number))) is not None:
+                self.figures.never_were += 1
+                self.given_up([((source, signature, number), loss)])
 
     def _lose(self, source: str, signature: int, gap: Gap) -> None:
-        new = [number for number in gap.numbers if (source, signature, number) not in self.lost]
+        new = [number for number in gap.numbers if self._is_news((source, signature, number), gap)]
+        self.figures.hearsay += len(new) if gap.hearsay else 0
         if not gap.suspected and (new or gap.cut):
-            self.figures.gaps += 1
-            self.figures.lost += len(new) + gap.cut
-            self.figures.cut += gap.cut
-            first, pattern = gap.numbers[0] - gap.cut, self.signatures.patterns[signature]
-            numbers = f"{source} {first}-{gap.numbers[-1]}"
-            self.turn.see(Kind.GAP, pattern=pattern, size=len(gap.numbers) + gap.cut, detail=numbers)
-            self._tell(pattern, source, first, gap.numbers[-1], "missing")
-        self.given_up(self.lost.add(source, signature, gap.numbers, self.turn.now, gap.suspected))
+            self._lack(self.signatures.patterns[signature], source, new, gap)
+        self.given_up(self.lost.add(source, signature, gap.numbers, self.turn.now, gap.suspected, gap.hearsay))
+
+    def _is_news(self, triple: Triple, gap: Gap) -> bool:
+        loss = self.lost.entries.get(triple)
+        return loss is None or (loss.suspected and not gap.suspected)
+
+    def _lack(self, pattern: Pattern, source: str, new: list[int], gap: Gap) -> None:
+        """It is certain that these are missing, and was not before; those beyond the bound are given up at once."""
+        self.figures.gaps += 1
+        self.figures.lost += len(new) + gap.cut
+        self.figures.cut += gap.cut
+        first, asked = gap.numbers[0] - gap.cut, gap.numbers[0]
+        numbers = f"{source} {first}-{gap.numbers[-1]}"
+        self.turn.see(Kind.GAP, pattern=pattern, size=len(gap.numbers) + gap.cut, detail=numbers)
+        told = to_ranges(new)
+        if gap.cut:
+            runs_on = bool(told) and told[0][0] == asked
+            told[:runs_on] = [(first, told[0][1] if runs_on else asked - 1)]
+        for run in told:
+            self._tell(pattern, source, *run, "missing")
+        if gap.cut:
+            self._tell(pattern, source, first, asked - 1, "given up")
 
     def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
         for (source, signature, number), loss in losses:
@@ -184,11 +223,11 @@ class Talk:
         for number in numbers:
             self.lost.ask((source, signature, number), self.turn.now)
 
-    def remember_way(self, source: str, way: tuple[str, ...], address: str) -> None:
-        """By which brokers the events of a source come, its own first, and where that one is reached."""
+    def remember_way(self, source: str, way: tuple[str, ...], address: str, key: int) -> None:
+        """By which brokers the events of a source come, its own first, and where that one is reached, by which key."""
         if source not in self.routes and len(self.routes) >= self.options.sources_max:
             del self.routes[next(iter(self.routes))]
-        self.routes[source] = (way[::-1], address)
+        self.routes[source] = (way[::-1], address, key)
 
     # --- answering
 
@@ -203,6 +242,7 @@ class Talk:
         """Whether the pattern is wanted where the question has come from: by that neighbour, or, past the tree, by any.
 
         Whoever wants a pattern has told its neighbours, and they theirs; so whoever asks is behind one that wants it.
+        Past the tree that goes for those only who have shown that they are in it: by our key, or by a round of ours.
         """
         wanting = self.towards(signature)
         if sender in wanting or (not sender and wanting):
@@ -230,11 +270,17 @@ class Talk:
         self.figures.unheard_of += max(0, count(ranges) - max(0, numbers_max))
         return numbers_of(ranges, max(0, numbers_max))
 
-    def refused(self, rest: list[tuple[int, float, list[Range]]]) -> tuple[Runs, Runs]:
-        """Of what was published here and asked for in vain: what is not kept any more, and what is too old."""
+    def refused(self, rest: list[tuple[int, float, list[Range]]]) -> tuple[Runs, Runs, Runs]:
+        """Of what was asked for in vain of this source: what is not kept any more, what is too old, what never was."""
         gone: Runs = []
         old: Runs = []
-        for signature, age_s, ranges in rest:
+        never: Runs = []
+        for signature, age_s, asked in rest:
+            ranges, beyond = parted(asked, self.last_of(signature))
+            if beyond:
+                never.append((signature, beyond))
+            if not ranges:
+                continue
             if self.cache.keeps_all_since(
                 self.turn.now - age_s
             ):  # so it was before that, and none has to be looked for
@@ -249,12 +295,12 @@ class Talk:
             for which, into in ((False, gone), (True, old)):
                 if kept[which]:
                     into.append((signature, to_ranges(kept[which])))
-        return gone, old
+        return gone, old, never
 
-    def answer(self, to: Asker, found: list[Cached], gone: Runs | None = None, old: Runs | None = None) -> None:
+    def answer(self, to: Asker, found: list[Cached], *refused: Runs) -> None:
         """Send these events, within bounds; what does not fit will be asked for again.
 
-        ``gone``, ``old``: of what was published here, what will not be given; see ``Repair``.
+        ``refused``: of what is asked of this source, what will not be given, in the order of ``Repair``.
         """
         left = self.options.answer_bytes_max
         batch: list[Cached] = []
@@ -265,16 +311,16 @@ class Talk:
             if needs > min(left, DATAGRAM_BYTES_MAX):
                 continue
             if batch and size + needs > datagram:
-                self._repair(to, batch, [], [])
+                self._repair(to, batch)
                 batch, size = [], 0
             batch.append(cached)
             size += needs
             left -= needs
-        if batch or gone or old:
-            self._repair(to, batch, gone or [], old or [])
+        if batch or any(refused):
+            self._repair(to, batch, *refused)
 
-    def _repair(self, to: Asker, batch: list[Cached], gone: Runs, old: Runs) -> None:
+    def _repair(self, to: Asker, batch: list[Cached], *refused: Runs) -> None:
         ages = [max(0.0, self.turn.now - each.born) for each in batch]
-        self.send(to, Repair(self.turn.node, to.round, ages, [each.event for each in batch], gone, old))
+        self.send(to, Repair(self.turn.node, to.round, ages, [each.event for each in batch], *refused))
         self.figures.repairs += 1
         self.figures.repaired += len(batch)

@@ -9,6 +9,8 @@ becomes of what is missing.
 
 from __future__ import annotations
 
+import msgspec
+
 from reknit.core.links.custody import Custody
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.numbering import Numbering
@@ -60,15 +62,16 @@ class Heartbeat:
         if message.source == self.talk.source:
             self.talk.figures.replayed += 1
             return
+        room = self.talk.options.hearsay_max
         for signature, number in message.numbers:
             if signature in self.talk.signatures.own:
-                self.talk.announced(message.source, signature, number)
-        way, address = message.route, message.address
+                room -= self.talk.announced(message.source, signature, number, room)
+        way, address, key = message.route, message.address, message.key
         if way and self.remembers and len(way) < ROUTE_BROKERS_MAX:
-            self.talk.remember_way(message.source, way, address)
+            self.talk.remember_way(message.source, way, address, key)
             way = (*way, self.turn.node) if self.records else way
         if message.hops < self.talk.options.hops_max:
-            self._say(Silent(message.source, message.numbers, message.hops + 1, way, address), peer, custody)
+            self._say(Silent(message.source, message.numbers, message.hops + 1, way, address, key), peer, custody)
 
     def _say(self, message: Silent, apart_from: str = "", custody: Custody | None = None) -> None:
         """To each neighbour the patterns that it wants."""
@@ -78,5 +81,5 @@ class Heartbeat:
                 by_name.setdefault(name, []).append(number)
         for name, some in by_name.items():
             if (link := self.talk.overlay.link(name)) is not None:
-                link.send(Silent(message.source, some, message.hops, message.route, message.address), custody)
+                link.send(msgspec.structs.replace(message, numbers=some), custody)
                 self.talk.figures.heartbeats += 1

@@ -99,7 +99,7 @@ class Heritage:
         """The numbers above its last one of which we know that they have been."""
         ours = self.talk.streams.begin(source, signature, top, epoch)
         if ours < top:
-            self.talk.announced(source, signature, top)
+            self.talk.announced(source, signature, top, self.talk.options.hearsay_max)
         return range(max(top, ours - self.talk.options.gap_max) + 1, ours + 1)
 
     def _miss(self, source: str, signature: int, numbers: Iterable[int]) -> None:

@@ -2,7 +2,8 @@
 
 An entry is the triple that stands for an event whose content nobody here knows: its source, the pattern that it was
 missed for, and its number there. It is asked for again and again, each time after a longer wait, and given up after a
-time; or when the buffer is full, the oldest first.
+time; or when the buffer is full, the oldest first. What is only hearsay goes before all else, and of one source there
+is so much at most: whoever tells of events that never were pushes none out that is known to be missing.
 
 Owns: the entries and when each is to be asked for. Must not know: whom to ask, or how.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 __all__ = ["Loss", "LostBuffer", "Triple"]
 
@@ -21,14 +23,15 @@ Triple = tuple[str, int, int]
 class Loss:
     """``asked``: how often so far, ``last``: and when. ``due``: when it is to be asked for next.
 
-    ``elsewhere``: its publisher has said that it will not give it.
+    ``elsewhere``: its publisher has said that it will not give it. ``hearsay``: as of a ``Gap``.
     """
 
-    __slots__ = ("asked", "due", "elsewhere", "last", "since", "suspected")
+    __slots__ = ("asked", "due", "elsewhere", "hearsay", "last", "since", "suspected")
 
-    def __init__(self, since: float, suspected: bool, due: float) -> None:
+    def __init__(self, since: float, suspected: bool, due: float, hearsay: bool = False) -> None:
         self.since = since
         self.suspected = suspected
+        self.hearsay = hearsay
         self.asked = 0
         self.last = -math.inf
         self.due = due
@@ -36,9 +39,21 @@ class Loss:
 
 
 class LostBuffer:
-    def __init__(self, losses_max: int, lost_s_max: float, wait_s: float, backoff: float, wait_s_max: float) -> None:
-        """``wait_s``: before an entry is asked for again; each time ``backoff`` times as long, up to ``wait_s_max``."""
+    def __init__(
+        self,
+        losses_max: int,
+        lost_s_max: float,
+        wait_s: float,
+        backoff: float,
+        wait_s_max: float,
+        hearsay_max: int,
+    ) -> None:
+        """``wait_s``: before an entry is asked for again; each time ``backoff`` times as long, up to ``wait_s_max``.
+
+        ``hearsay_max``: entries of one source that are only hearsay.
+        """
         self.losses_max = losses_max
+        self.hearsay_max = hearsay_max
         self.lost_s_max = lost_s_max
         self.wait_s = wait_s
         self.backoff = backoff
@@ -52,6 +67,8 @@ class LostBuffer:
         self.highest: dict[tuple[str, int], int] = {}
         """By source and signature: no entry has a higher number. Asked after every run, while there is any."""
         self._numbers: dict[int, dict[str, dict[int, Loss]]] = {}  # by signature and source
+        self._hearsay: dict[Triple, None] = {}  # the oldest first
+        self._hearsay_of: dict[str, dict[Triple, None]] = {}  # the same by source
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -60,7 +77,7 @@ class LostBuffer:
         return triple in self.entries
 
     def add(
-        self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool
+        self, source: str, signature: int, numbers: Iterable[int], now: float, suspected: bool, hearsay: bool = False
     ) -> list[tuple[Triple, Loss]]:
         """Those that had to make room."""
         hold_s = self.hold_s if self.hold_s and self.is_held(signature) else 0.0
@@ -69,15 +86,46 @@ class LostBuffer:
             known = self.entries.get(triple)
             if known is not None:
                 known.suspected = known.suspected and suspected
+                if known.hearsay and not hearsay:
+                    self._believe(triple, known)
                 continue
-            loss = self.entries[triple] = Loss(now, suspected, now + hold_s)
+            loss = self.entries[triple] = Loss(now, suspected, now + hold_s, hearsay)
+            if hearsay:
+                self._hearsay[triple] = self._hearsay_of.setdefault(source, {})[triple] = None
             self._numbers.setdefault(signature, {}).setdefault(source, {})[number] = loss
             self.highest[source, signature] = max(number, self.highest.get((source, signature), 0))
-        gone = [each for each, _ in zip(self.entries.items(), range(len(self.entries) - self.losses_max), strict=False)]
-        for triple, _ in gone:
-            self.remove(triple)
+        return self._make_room(source)
+
+    def _make_room(self, source: str) -> list[tuple[Triple, Loss]]:
+        """Those that had to go, of this source and of all."""
+        of_source = self._hearsay_of.get(source, {})
+        gone = self._take(of_source, len(of_source) - self.hearsay_max)
+        gone += self._take(self._hearsay, len(self.entries) - self.losses_max)
+        gone += self._take(self.entries, len(self.entries) - self.losses_max)
         self.overflowed += len(gone)
         return gone
+
+    def _take(self, triples: Iterable[Triple], count: int) -> list[tuple[Triple, Loss]]:
+        """The first of them are gone from here."""
+        taken = [(triple, self.entries[triple]) for triple in islice(triples, max(0, count))]
+        for triple, _ in taken:
+            self.remove(triple)
+        return taken
+
+    def _believe(self, triple: Triple, loss: Loss) -> None:
+        """It is hearsay no longer."""
+        loss.hearsay = False
+        del self._hearsay[triple]
+        of_source = self._hearsay_of[triple[0]]
+        del of_source[triple]
+        if not of_source:
+            del self._hearsay_of[triple[0]]
+
+    def newest(self, source: str, signature: int, numbers: Iterable[int], count: int) -> list[int]:
+        """At most so many of these, in ascending order; what is only hearsay is left out first."""
+        of = self._numbers.get(signature, {}).get(source, {})
+        ranked = sorted(numbers, key=lambda number: (number in of and not of[number].hearsay, number))
+        return sorted(ranked[-count:]) if count > 0 else []
 
     def between(self, source: str, signature: int, first: int, last: float) -> list[int]:
         """Those from ``first`` to ``last``: it costs no more than what is missing, nor than what has come."""
@@ -98,6 +146,8 @@ class LostBuffer:
         loss = self.entries.pop(triple, None)
         if loss is not None:
             self.removed += 1
+            if loss.hearsay:
+                self._believe(triple, loss)
             source, signature, number = triple
             sources = self._numbers[signature]
             del sources[source][number]
@@ -136,10 +186,15 @@ class LostBuffer:
         return list(found)
 
     def of_pattern(self, signature: int, now: float) -> Iterator[tuple[str, list[int]]]:
-        """By source: the numbers that are to be asked for now."""
+        """By source: the numbers that are to be asked for now. Sources of which all is hearsay come last."""
+        doubtful = []
         for source, numbers in self._numbers.get(signature, {}).items():
             if due := [number for number, loss in numbers.items() if loss.due <= now]:
-                yield source, due
+                if all(numbers[number].hearsay for number in due):
+                    doubtful.append((source, due))
+                else:
+                    yield source, due
+        yield from doubtful
 
     def of_source(self, source: str, now: float) -> Iterator[tuple[int, list[int]]]:
         """The same, by pattern."""

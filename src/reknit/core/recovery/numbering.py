@@ -12,10 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from reknit.wire.marks import Number, write_marks
 
-__all__ = ["Numbering"]
+__all__ = ["Numbering", "Way"]
+
+Way: TypeAlias = tuple[tuple[str, ...], str, int]
+"""The brokers on the way, the address of the first, and its key; see ``Marks``."""
 
 _ALONE = (0,)
 
@@ -36,11 +40,11 @@ class _Said:
 
 
 class Numbering:
-    def __init__(self, patterns_max: int, way: tuple[tuple[str, ...], str] = ((), ""), told_s: float = 0.0) -> None:
+    def __init__(self, patterns_max: int, way: Way = ((), "", 0), told_s: float = 0.0) -> None:
         """Beyond ``patterns_max``, the pattern that was counted first begins anew; ``forgotten`` says how often.
 
-        ``way``: to this broker, and its address, where events have to say it. Of those for the same patterns one in
-        ``told_s`` does; all, if that is 0.
+        ``way``: to this broker, its address and its key, where events have to say it. Of those for the same patterns
+        one in ``told_s`` does; all, if that is 0.
         """
         self.patterns_max = patterns_max
         self.way = way
@@ -73,6 +77,10 @@ class Numbering:
     def current(self, signatures: Iterable[int]) -> list[Number]:
         """The last numbers of those that have any."""
         return [(signature, self._last[signature]) for signature in signatures if signature in self._last]
+
+    def last(self, signature: int) -> float:
+        """The last number of a pattern; no number is known to be beyond it if some pattern has begun anew."""
+        return math.inf if self.forgotten else self._last.get(signature, 0)
 
     def _say(self, signatures: tuple[int, ...], lags: tuple[int, ...], told_at: float) -> _Said:
         numbers = list(zip(signatures, lags, strict=True))

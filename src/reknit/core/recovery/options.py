@@ -85,6 +85,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gap_max: Positive = 1024
     """Of one gap, the newest events that are asked for."""
 
+    hearsay_max: Positive = 4096
+    """Events that one message of others may make a broker ask for; and those of one source that it only heard of."""
+
     first_max: Annotated[int, msgspec.Meta(ge=0)] = 64
     """Events before the first one that has come of a source: so many are asked for, in case they were lost."""
 

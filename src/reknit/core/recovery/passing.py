@@ -118,7 +118,7 @@ class Passing:
             elif 0 < first <= last <= INTEGER_MAX:
                 self.talk.arrived(run.source, signature, first, last, epoch)
         if marks.route and self.remembers:
-            self.talk.remember_way(run.source, marks.route, marks.address)
+            self.talk.remember_way(run.source, marks.route, marks.address, marks.key)
         return wanted
 
     def _read(self, marks: bytes) -> Marks:

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.lost import Triple
 from reknit.core.recovery.ranges import to_ranges
 from reknit.core.recovery.strategy import Strategy
 from reknit.wire.messages import Asker, MissesOf, Range
 
-__all__ = ["PublisherPull", "ask_the_publisher", "receive_misses_of"]
+__all__ = ["PublisherPull", "ask_the_publisher", "receive_misses_of", "receive_question"]
 
 
 class PublisherPull(Strategy):
@@ -40,14 +42,14 @@ class PublisherPull(Strategy):
 
     def _ask(self, source: str) -> None:
         """Along the way; past the tree for what has been asked for in vain, since each hop may lose the question."""
-        talk, (route, address) = self.talk, self.talk.routes[source]
+        talk, (route, address, key) = self.talk, self.talk.routes[source]
         left = talk.options.digest_numbers_max
         near: list[tuple[int, float, list[Range]]] = []
         far: list[tuple[int, float, list[Range]]] = []
         for signature, numbers in list(talk.lost.of_source(source, talk.turn.now)):
             if not self.concerns(signature) or left <= 0:
                 continue
-            chosen = sorted(numbers)[-left:]
+            chosen = talk.lost.newest(source, signature, numbers, left)
             left -= len(chosen)
             stubborn = [each for each in chosen if self._is_stubborn((source, signature, each))] if address else []
             for some, into in ((stubborn, far), ([each for each in chosen if each not in stubborn], near)):
@@ -55,13 +57,26 @@ class PublisherPull(Strategy):
                     into.append((signature, talk.signatures.age_s(signature), to_ranges(some)))
             talk.ask(source, signature, chosen)
         if near:
-            _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address))
+            _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address, key))
         if far:
-            ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address))
+            ask_the_publisher(talk, MissesOf(talk.begin(), source, far, list(route[-1:]), address, key))
 
     def _is_stubborn(self, triple: Triple) -> bool:
         after = self.talk.options.direct_after
         return bool(after) and self.talk.lost.entries[triple].asked >= after
+
+
+def receive_question(talk: Talk, message: MissesOf) -> None:
+    """Past the tree, from whomever: it ends here, and answers go only to those who know our key.
+
+    Anybody may send a datagram and say that it is from elsewhere. The key stands in our events, so whoever names it is
+    one that they come to, and no stranger; else a few bytes would send many to whomever they name, and tell it what
+    it may not read.
+    """
+    if message.key == talk.key:
+        receive_misses_of(talk, "", replace(message, route=[]))
+    else:
+        talk.figures.unentitled += 1
 
 
 def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
@@ -80,15 +95,14 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
     talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
-        _pass_on(talk, MissesOf(message.asker, message.source, rest, route, message.address))
+        _pass_on(talk, replace(message, lost=rest, route=route))
 
 
 def _pass_on(talk: Talk, message: MissesOf) -> None:
     """To the next on the way that is a neighbour; else to the publisher's broker, past the tree."""
     for place, name in enumerate(message.route):
         if talk.overlay.link(name) is not None:
-            ahead = MissesOf(message.asker, message.source, message.lost, message.route[place:], message.address)
-            talk.tell([name], ahead)
+            talk.tell([name], replace(message, route=message.route[place:]))
             return
     if message.address and message.route:
         ask_the_publisher(talk, message)
@@ -96,5 +110,5 @@ def _pass_on(talk: Talk, message: MissesOf) -> None:
 
 def ask_the_publisher(talk: Talk, message: MissesOf) -> None:
     to = Asker(message.route[-1], message.address, message.asker.round)
-    talk.send(to, MissesOf(message.asker, message.source, message.lost, message.route[-1:], message.address))
+    talk.send(to, replace(message, route=message.route[-1:]))
     talk.figures.requests += 1

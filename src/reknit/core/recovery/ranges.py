@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reknit.wire.messages import Range
 
-__all__ = ["count", "numbers_of", "to_ranges"]
+__all__ = ["count", "numbers_of", "parted", "to_ranges"]
 
 
 def to_ranges(numbers: Iterable[int]) -> list[Range]:
@@ -28,6 +28,17 @@ def to_ranges(numbers: Iterable[int]) -> list[Range]:
 
 def count(ranges: Iterable[Range]) -> int:
     return sum(last - first + 1 for first, last in ranges)
+
+
+def parted(ranges: Iterable[Range], at: float) -> tuple[list[Range], list[Range]]:
+    """Those up to that number, and those above."""
+    below, above = [], []
+    for first, last in ranges:
+        if first <= at:
+            below.append((first, int(min(last, at))))
+        if last > at:
+            above.append((int(max(first, at + 1)), last))
+    return below, above
 
 
 def numbers_of(ranges: Sequence[Range], numbers_max: int) -> Iterator[int]:

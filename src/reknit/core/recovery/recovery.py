@@ -24,12 +24,12 @@ from reknit.core.recovery.heritage import Heritage
 from reknit.core.recovery.history import History
 from reknit.core.recovery.leaving import Leaving
 from reknit.core.recovery.lost import Triple
-from reknit.core.recovery.numbering import Numbering
+from reknit.core.recovery.numbering import Numbering, Way
 from reknit.core.recovery.options import RecoveryOptions
 from reknit.core.recovery.order import Order
 from reknit.core.recovery.passing import Passing
 from reknit.core.recovery.policies import make_policy
-from reknit.core.recovery.publisher_pull import receive_misses_of
+from reknit.core.recovery.publisher_pull import receive_misses_of, receive_question
 from reknit.core.recovery.pull import ask_for, receive_misses
 from reknit.core.recovery.push import Push
 from reknit.core.recovery.returns import Returned, Returns
@@ -75,8 +75,9 @@ class Recovery:
         self.strategies = make_strategies(self.talk)
         records = any(each.records_routes for each in self.strategies)
         remembers = records or any(each.names_publisher for each in self.strategies)
-        way = ((turn.node,), address) if remembers else ((), "")  # of what begins its way here
+        way: Way = ((turn.node,), address, self.talk.key) if remembers else ((), "", 0)  # of what begins its way here
         numbering = Numbering(options.patterns_max, way, 0.0 if records else TOLD_S)
+        self.talk.last_of = numbering.last
         self.heartbeat = Heartbeat(self.talk, numbering, self.silence, records=records, remembers=remembers)
         self.order = Order(self.talk)
         self.leaving = Leaving(self.talk, self.order)
@@ -141,9 +142,9 @@ class Recovery:
             case Wants():
                 self._push.on_wants(message)
             case MissesOf():
-                receive_misses_of(self.talk, "", message)
+                receive_question(self.talk, message)
             case Repair():
-                yield from self.returns.repaired(message)
+                yield from self.returns.repaired(message, hash(datagram))
 
     def leave(self) -> None:
         """This broker is about to leave for good: nobody else could say, or give, what only it knows and has."""

@@ -36,11 +36,14 @@ class Returns:
         self.talk = talk
         self.history = history
 
-    def repaired(self, repair: Repair) -> Iterator[Returned]:
-        """The events that have come back."""
+    def repaired(self, repair: Repair, mark: int) -> Iterator[Returned]:
+        """The events that have come back. ``mark``: stands for all that the answer says; each counts once."""
         talk = self.talk
         if not talk.rounds.is_ours(repair.round):
             talk.figures.unasked += 1
+            return
+        if not talk.rounds.is_first(repair.round, mark):
+            talk.figures.replayed += 1
             return
         before = talk.figures.recovered
         yield from self._events_of(repair)
@@ -48,7 +51,10 @@ class Returns:
         talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now)
 
     def _gone(self, repair: Repair) -> None:
-        """What its publisher does not have any more others may have; what is too old was suspected in vain."""
+        """What its publisher does not have any more others may have; what is too old was suspected in vain.
+
+        What it has never given nobody has.
+        """
         source, numbers_max = self.talk.asks.source_of(repair.round), self.talk.options.digest_numbers_max
         for signature, ranges in repair.gone:
             for number in numbers_of(ranges, numbers_max):
@@ -59,6 +65,9 @@ class Returns:
                 loss = self.talk.lost.entries.get((source, signature, number))
                 if loss is not None and loss.suspected:
                     self.talk.lost.remove((source, signature, number))
+
+        for signature, ranges in repair.never:
+            self.talk.never_were(source, signature, numbers_of(ranges, numbers_max))
 
     def _events_of(self, repair: Repair) -> Iterator[Returned]:
         talk = self.talk

@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["Rounds"]
+__all__ = ["Rounds", "draw"]
 
 ROUND_BITS = 62
+
+
+def draw(rng: random.Random) -> int:
+    """A number that nobody can guess."""
+    return rng.getrandbits(ROUND_BITS) + 1
 
 
 class Rounds:
@@ -21,9 +26,10 @@ class Rounds:
         self.rng = rng
         self._ours: dict[int, None] = {}
         self._heard: dict[tuple[str, int], None] = {}
+        self._answers: dict[tuple[int, int], None] = {}
 
     def begin(self) -> int:
-        number = self.rng.getrandbits(ROUND_BITS) + 1
+        number = draw(self.rng)
         self.expect(number)
         return number
 
@@ -35,6 +41,15 @@ class Rounds:
 
     def is_ours(self, number: int) -> bool:
         return number in self._ours
+
+    def is_first(self, number: int, mark: int) -> bool:
+        """Whether no answer under this number was the same; ``mark`` stands for what it says. A round has several."""
+        if (number, mark) in self._answers:
+            return False
+        self._answers[number, mark] = None
+        if len(self._answers) > self.rounds_max:
+            del self._answers[next(iter(self._answers))]
+        return True
 
     def hear(self, who: str, number: int) -> bool:
         """False if this one has been heard before."""

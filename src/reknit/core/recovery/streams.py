@@ -10,7 +10,8 @@ after a subscription are as likely to be lost as any. They are *suspected*, as m
 they were meant for us, those who have them can tell by their age (see ``cache``).
 
 What a source only says that it has sent (a heartbeat, a digest) makes nobody's top rise: a lie would hide all that
-follows.
+follows. And it is *hearsay*, and no more than suspected, where nothing that has come stands for it: at first contact,
+and where it is further beyond the top than a gap may be long.
 
 Owns: the tops. Must not know: what becomes of what is missing.
 """
@@ -31,6 +32,8 @@ class Gap:
     suspected: bool
     cut: int = 0
     """So many more are missing before them, beyond what one gap may hold."""
+    hearsay: bool = False
+    """Somebody says so, and nothing that has come stands for it."""
 
 
 class _Stream:
@@ -67,7 +70,9 @@ class Streams:
         """Somebody says that there has been an event of this number."""
         stream = self._of.get((source, signature))
         if stream is None or stream.epoch != epoch:
-            return self._first(number)
+            return self._first(number, hearsay=True)
+        if number > stream.top + self.gap_max:
+            return Gap(range(number - self.gap_max + 1, number + 1), suspected=True, hearsay=True)
         return self._gap(stream.top, number) if number > stream.top else None
 
     def has_passed(self, source: str, signature: int, number: int, epoch: int) -> bool:
@@ -92,10 +97,10 @@ class Streams:
     def __len__(self) -> int:
         return len(self._of)
 
-    def _first(self, last: int) -> Gap | None:
+    def _first(self, last: int, hearsay: bool = False) -> Gap | None:
         if last < 1 or not self.first_max:
             return None
-        return Gap(range(max(1, last - self.first_max + 1), last + 1), suspected=True)
+        return Gap(range(max(1, last - self.first_max + 1), last + 1), suspected=True, hearsay=hearsay)
 
     def _gap(self, top: int, last: int) -> Gap:
         first = max(top + 1, last - self.gap_max + 1)

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
 from tests.core.overlay.triple import Triple, edges
+from tests.sim.heard import Stage
 
 
 @pytest.mark.parametrize("routing", ["subscription-forwarding", "global-table", "flooding"])
@@ -72,3 +74,22 @@ def test_an_answer_does_not_overtake_the_question_with_the_stamp_on(causal: bool
         heard = cluster.heard("at-b")
         wrong += sum(heard.index(f"all/answer/all/question/{n}") < heard.index(f"all/question/{n}") for n in range(6))
     assert wrong == 0 if causal else wrong > 0
+
+
+@pytest.mark.parametrize("later", [0.0005, 0.02, 0.1])
+def test_what_the_middle_has_told_the_mover_alone_comes_before_what_the_goal_answers(later: float) -> None:
+    """The middle asks the goal when the swap is over for it, while its word is still on the old, slow way."""
+    for number in range(50):
+        net = Stage("a-b b-c", {"a": [Pattern.parse("a/#")], "c": [Pattern.parse("c/#")]})
+        net.clients.took = lambda broker, client, event, net=net: (  # type: ignore[misc]
+            net.publish("c", "at c", Event("a/answer")) if client == "at c" else None
+        )
+        net.swap("a", "b", "c")
+        net.wait(0.1 + number * 0.002)
+        net.network._latency = lambda one, other: 0.3 if (one, other) == ("b", "a") else 0.01  # type: ignore[method-assign]
+        net.publish("b", "at b", Event("a/word"))
+        net.wait(later)
+        net.publish("b", "at b", Event("c/question"))
+        net.rest()
+        heard = [each.event for each in net.records if each.kind is Kind.DELIVERED and each.client == "at a"]
+        assert [event.topic for event in heard if event is not None] == ["a/word", "a/answer"]

@@ -318,7 +318,7 @@ class SwapLinks(SwapReturns):
         note = swap.note
         self._see(swap, peer, "close(ab)")
         if note.part is Part.MIDDLE and not swap.triangle.handed:
-            swap.triangle.flush()
+            swap.triangle.flush_for_good(note.goal)
             if peer == note.goal:
                 swap.triangle.sort()
             self.turn.tell(Kind.LINK_HANDED, peer=swap.mover, detail=note.goal)

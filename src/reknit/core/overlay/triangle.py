@@ -72,6 +72,7 @@ class Triangle:
         self.split = False  # at the goal: routing tells the mover's side from the middle's
         self._inbox: dict[str, deque[_Waiting]] = {name: deque() for name in members if name != turn.node}
         self._out: dict[str, list[_Batch]] = {name: [] for name in members if name != turn.node}
+        self._untold: set[str] = set()  # who does not know of all that was sent from here
         self.waiting_since: float | None = None
 
     # --- out
@@ -146,6 +147,15 @@ class Triangle:
             )
         for batches in self._out.values():
             batches.clear()
+        self._untold = set(self._out).difference(peer for peer, _ in out)
+
+    def flush_for_good(self, peer: str) -> None:
+        """The same, before events go to ``peer`` without a stamp: it knows then what was sent to the third alone."""
+        self.flush()
+        if self.stamps is not None and not self.torn and peer in self._untold:
+            self.stamps.count(peer)
+            self.links.of[peer].send_steered(Steered(self.swap, Mode.PLAIN, self.stamps.stamp(), []), [], 0)
+            self._untold.discard(peer)
 
     # --- in
 

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reknit.pipeline.flow import BadFlow
+from reknit.pipeline.quarantine import count_reasons, mark
 from reknit.pipeline.subscriptions import STAYS, VISITED, Following, friends, interests
 from tests.pipeline.tables import at
 
@@ -49,3 +50,10 @@ def test_stays_that_overlap_or_touch_are_one_interest(spark: SparkSession) -> No
         for row in found.orderBy("user_id", "cell", "since").collect()
     ]
     assert naive == [(1, 7, 0, 6, 3), (1, 7, 8, 9, 1), (1, 7, 20, None, 2), (1, 8, 0, 5, 1), (2, 7, 4, 7, 1)]
+
+
+def test_visits_that_no_clock_can_tell_are_set_aside(spark: SparkSession) -> None:
+    lingers = (None, 60.0, -1.0, float("nan"), float("inf"), 1e300)
+    visits = spark.createDataFrame([(1, 1, at(0), linger) for linger in lingers], VISITED.schema)
+    marked = mark(visits, VISITED.rules(Following()))
+    assert count_reasons(marked) == {"": 2, "ends before it starts": 1, "impossible linger time": 3}

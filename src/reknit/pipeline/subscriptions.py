@@ -25,6 +25,8 @@ __all__ = ["BY_BROKER", "BY_TOPIC", "EDGES", "FRIENDS", "INTERESTS", "STAYS", "S
 __all__ += ["by_broker", "by_topic", "friends", "interests", "stays", "stream"]
 
 FRIENDS_MAX = 1_000
+LINGER_S_MAX = 1e10
+"""Three hundred years; a visit without an end has none."""
 
 
 class Following(Parameters, frozen=True):
@@ -42,6 +44,7 @@ def _visit_rules(parameters: Parameters) -> tuple[Rule, ...]:
         Rule("no cell", F.col("cell").isNull()),
         Rule("no start", F.col("start").isNull()),
         Rule("ends before it starts", F.col("linger_s") < 0),
+        Rule("impossible linger time", F.isnan("linger_s") | (F.col("linger_s") > LINGER_S_MAX)),
     )
 
 

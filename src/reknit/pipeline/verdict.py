@@ -405,13 +405,14 @@ def _counted() -> list[Column]:
 
 
 def verdicts(told: Judged, moments: DataFrame, findings: DataFrame, parasites: DataFrame) -> DataFrame:
-    """One row for each run."""
-    unjudged = F.sum(F.when(F.col("what") == "not judged", F.col("count")).otherwise(0)).alias("not_judged")
+    """One row for each run. What a trace does not have cannot be judged either."""
+    unjudged = F.sum(F.when(F.col("what") == "not judged", F.col("count")).otherwise(0)).alias("too_long")
     counted = findings.groupBy("run").agg(*_counted(), unjudged)
-    published = moments.groupBy("run").agg(F.count_if(_is(Kind.PUBLISHED)).alias("published"))
+    counts = {"published": Kind.PUBLISHED, "gaps": Kind.UNTRACED}
+    published = moments.groupBy("run").agg(*(F.count_if(_is(kind)).alias(name) for name, kind in counts.items()))
     strange = parasites.groupBy("run").agg(F.count(F.lit(1)).alias("parasites"))
-    joined = published.join(counted, "run", "left").join(strange, "run", "left").fillna(0)
-    return joined.orderBy("run").select(*VERDICTS.fieldNames())
+    joined = published.join(counted, "run", "left").join(strange, "run", "left").fillna(0).orderBy("run")
+    return joined.withColumn("not_judged", F.col("too_long") + F.col("gaps")).select(*VERDICTS.fieldNames())
 
 
 SUBSCRIBERS = columns(run="string", client="string", **dict.fromkeys(list(_COUNTS.values())[:7], "long"))

@@ -127,7 +127,11 @@ def test_each_delivery_is_in_the_findings(spark: SparkSession, tmp_path: Path) -
 
 
 def test_a_trace_with_gaps_gets_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
-    """It would say that nothing was lost."""
+    """It would say that nothing was lost. Where that is allowed, it says that there is something it has not seen."""
     gap = Record(3.0, "b1", Kind.UNTRACED, size=7, detail="full")
     with pytest.raises(RowsLost, match=r"records are missing in it \(b1: 7\)"):
         judged(spark, tmp_path, [*STORY, gap], [1, 2, 3, 4, 5, 6, 7])
+    inputs, out = {"trace": str(tmp_path / "run")}, str(tmp_path / "out")
+    run_flow(spark, Order(FLOW, Judged(), inputs, out, only=("verdicts",), allow_gaps=True))
+    (row,) = pq.read_table(tmp_path / "out" / "verdicts").to_pylist()
+    assert (row["lost"], row["not_judged"]) == (0, 1)

@@ -1,4 +1,4 @@
-"""Brokers as processes of their own; one is killed for good, and the others are one tree again that events cross."""
+"""Brokers as processes of their own; one of them, or a link, is lost for good: what is left is one tree again."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class Brokers:
     """A hub, two neighbours of it, and one behind; each with a file of its own."""
 
     def __init__(self, directory: Path) -> None:
+        self.links = LINKS
+        self.standby: dict[str, list[str]] = {}
+        self.around_max = 64
+        self.wires: dict[str, int] = {}  # by broker that is reached through a wire: the port of that
         ports = free_ports("127.0.0.1", 3 * len(LINKS), random.Random())
         self.mqtt = dict(zip(LINKS, ports[0::3], strict=True))
         self.listen = dict(zip(LINKS, ports[1::3], strict=True))
@@ -38,13 +42,20 @@ class Brokers:
         path = self.directory / f"{name}.toml"
         path.write_text(
             f'[broker]\nname = "{name}"\nmqtt = "127.0.0.1:{self.mqtt[name]}"\n'
-            f'listen = "127.0.0.1:{self.listen[name]}"\nadmin = "{self.doors[name].removeprefix("http://")}"\n'
-            f'state = "{self.directory / name}.json"\n[options.repair]\nlost_s = {LOST_S}\n[neighbours]\n'
-            + "".join(f'{other} = "127.0.0.1:{self.listen[other]}"\n' for other in LINKS[name])
+            f'listen = "127.0.0.1:{self.listen[name]}"\nknown_at = "127.0.0.1:{self._port(name)}"\nadmin = "{self.doors[name].removeprefix("http://")}"\n'
+            f'state = "{self.directory / name}.json"\n[options.repair]\nlost_s = {LOST_S}\n'
+            f"around_max = {self.around_max}\n[neighbours]\n"
+            + "".join(f'{other} = "127.0.0.1:{self._port(other)}"\n' for other in self.links[name])
+            + "[standby]\n"
+            + "".join(f'{other} = "127.0.0.1:{self.listen[other]}"\n' for other in self.standby.get(name, ()))
         )
         with (self.directory / f"{name}.err").open("ab") as err:
             words = [sys.executable, "-m", "reknit", "broker", "--config", str(path)]
             self.processes[name] = subprocess.Popen(words, stderr=err)
+
+    def _port(self, name: str) -> int:
+        """Where others dial it."""
+        return self.wires.get(name, self.listen[name])
 
     def kill(self, name: str) -> None:
         process = self.processes.pop(name)
@@ -83,6 +94,35 @@ class Brokers:
         return found
 
 
+class Wire:
+    """Between two brokers; it can be cut for good."""
+
+    def __init__(self, goal: int) -> None:
+        self.goal = goal
+        self.port = 0
+        self._server: asyncio.Server
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        beyond, back = await asyncio.open_connection("127.0.0.1", self.goal)
+        self._writers += [writer, back]
+        await asyncio.gather(self._copy(reader, back), self._copy(beyond, writer), return_exceptions=True)
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+        writer.close()
+
+    def cut(self) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+
+
 @pytest.fixture
 def brokers(tmp_path: Path) -> Iterator[Brokers]:
     network = Brokers(tmp_path)
@@ -112,3 +152,45 @@ def test_a_broker_is_killed_for_good_and_the_others_repair_the_tree(brokers: Bro
             assert sum(len(each["neighbours"]) for each in said.values()) == 2 * (len(LINKS) - 1)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("way", ["standby", "around"])
+def test_a_link_is_lost_for_good_and_another_takes_its_place(tmp_path: Path, until: Any, way: str) -> None:
+    """By a standby link, where b2 knows of no neighbour of b1; or else to such a neighbour, along the path."""
+    brokers = Brokers(tmp_path)
+    brokers.links = {"b1": [], "b2": ["b1"], "b3": ["b1"]}
+    if way == "standby":
+        brokers.standby, brokers.around_max = {"b2": ["b3"]}, 0
+
+    async def play() -> None:
+        wires = [Wire(brokers.listen[name]) for name in ("b1", "b2")]  # whichever of the two dials
+        for wire in wires:
+            await wire.open()
+        brokers.start("b3")
+        brokers.wires = {"b1": wires[0].port, "b2": wires[1].port}
+        brokers.start("b1")
+        brokers.start("b2")
+        await until(brokers.are_one_tree)
+        async with (
+            reknit.connect("127.0.0.1", brokers.mqtt["b1"]) as reader,
+            reknit.connect("127.0.0.1", brokers.mqtt["b2"]) as writer,
+            reader.subscribe("news") as news,
+        ):
+            for wire in wires:
+                wire.cut()
+            await until(are_linked)
+            await until(brokers.are_one_tree)
+            await until(brokers.have_ideal_routes)
+            await writer.publish("news", b"again")
+            assert (await anext(aiter(news))).payload == b"again"
+            tried = [each for each in (await brokers.all("/changes"))["b2"]["history"] if each["kind"] == "replace"]
+            assert [each["strategy"] for each in tried if not each["error"]] == strategies, tried
+
+    async def are_linked() -> bool:
+        return list((await brokers.all("/topology"))["b2"]["neighbours"]) == ["b3"]
+
+    strategies = [] if way == "standby" else ["path"]
+    try:
+        asyncio.run(play())
+    finally:
+        brokers.end()

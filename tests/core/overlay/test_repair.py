@@ -178,7 +178,7 @@ def test_who_was_given_up_is_known_to_the_next_life_so_that_an_old_link_closes_n
 
 def test_neighbours_that_have_lost_their_memory_too_know_whom_to_turn_to() -> None:
     net = stage("h-a h-b", {"a": [P]})
-    assert read_notes(net.nodes["a"].notes).around["h"] == {"b": "b"}
+    assert read_notes(net.nodes["a"].notes).around["h"] == {"h": "h", "b": "b"}
     lose(net, "h")
     for name in ("a", "b"):
         net.crash(name)
@@ -243,3 +243,14 @@ def test_one_whose_neighbour_was_lost_before_it_told_of_others_asks_whom_it_know
     repair = net.nodes["b"].broker.replacing.repair  # type: ignore[union-attr]
     assert repair.others("c") == {"d": "d"}
     assert repair._anyone("c") == {"x": "x", "d": "d"}
+
+
+def test_who_has_moved_to_a_broker_that_dies_at_once_turns_to_the_one_that_it_came_from() -> None:
+    """The lost one has told nothing of its others yet."""
+    net = stage("a-b b-c c-d", {"a": [P], "d": [Q]})
+    net.swap("a", "b", "c")
+    while not any(each.kind is Kind.LINK_MOVED and each.node == "a" for each in net.records):
+        net.wait(0.001)
+    lose(net, "c")
+    net.wait(2 * REPAIRED_S)
+    assert ("a", "b") in net.edges()

@@ -293,3 +293,22 @@ def test_who_knows_the_change_waits_for_its_end() -> None:
     stage.rest()
     assert [leave.replaced for _, _, leave in stage.words(Leave)] == [True, True]
     assert not [name for name, node in stage.nodes.items() if node.broker and node.broker.overlay.joins.wanted]
+
+
+@pytest.mark.parametrize(("head", "tail"), [(HEAD, TAIL), ("A", "D G B")])
+def test_those_beyond_the_new_link_are_let_go_at_once_when_the_change_is_given_up(head: str, tail: str) -> None:
+    """B answers so late that A gives up: all hear of it, also over the new link, and nobody waits for his lease."""
+    stage = Stage(TREE, {"E": [P], "D": [P]}, lease_s=10.0, join_s_max=0.1)
+    stage.kernel.after(0.03, stage.pause, "G")
+    request = stage.planned("path", head, tail)
+    stage.wait(6.0)
+    assert _locked(stage) != []
+    stage.resume("G")
+    stage.wait(1.0)
+    heard = [word[1] for word in stage.words(Abort)]
+    assert heard == [*head.split()[1:], *tail.split()]
+    assert _locked(stage) == []
+    assert stage.replies[request].startswith("given up after 0.1 s: the brokers on the path did not answer in time")
+    stage.rest()
+    assert ("A", "B") in stage.edges()
+    assert stage.wrong() == []

@@ -72,7 +72,7 @@ class Overlay:
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
         self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost
         self._back: dict[str, str] = {}
-        self.around: dict[str, dict[str, str]] = {}  # by neighbour: its others, as far as it has told
+        self.around: dict[str, dict[str, str]] = {}  # by neighbour: where it is, and its others, as far as it has told
 
     def close(self, why: str) -> None:
         """From now on no change of the tree may begin here; with an empty reason they may again."""

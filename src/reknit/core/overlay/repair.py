@@ -192,7 +192,10 @@ class Repair:
         return {name: address for name, address in known.items() if name != self.turn.node and name != peer and address}
 
     def _anyone(self, lost: str) -> dict[str, str]:
-        """All that this broker has ever heard of: a neighbour that was lost right away has not told of its own."""
+        """All that this broker has ever heard of: a neighbour that was lost right away has not told of its own.
+
+        Those that were neighbours themselves among them, such as the one from which a swap has taken our link.
+        """
         known = {
             name: address for others in self.overlay.around.values() for name, address in others.items() if address
         }
@@ -216,7 +219,9 @@ class Repair:
         if isinstance(message, Around):
             around = self.overlay.around
             around.pop(peer, None)
-            around[peer] = dict(message.neighbours[: self.options.around_max])
+            link = self.links.of.get(peer)
+            itself = {peer: link.address} if link is not None and self.options.around_max else {}
+            around[peer] = itself | dict(message.neighbours[: self.options.around_max])
             if len(around) > KNOWN_MAX:
                 del around[next(iter(around))]
             self.links.changed = True

@@ -256,9 +256,9 @@ class Walk:
             self.new_links.stop_asking(peer)
             self._back_out(lock, reason, retry)
 
-    def _back_out(self, lock: Lock, error: str, retry: bool) -> None:
-        """Nothing has changed, and nothing will: tell those before. The far end has to say so over the new link."""
-        self._release(and_drop=not lock.place.is_far)
+    def _back_out(self, lock: Lock, error: str, retry: bool, aborts: bool = False) -> None:
+        """Nothing has changed, and nothing will: tell those before. Who says so over the new link needs it for that."""
+        self._release(and_drop=not (lock.place.is_far or (aborts and lock.place.is_near)))
         if lock.place.is_first:
             self._failed(lock.change.id, error, retry)
         else:
@@ -268,14 +268,14 @@ class Walk:
         """The same, and tell those behind as well."""
         if not lock.place.is_last:
             self.send(lock.place.behind, Abort(lock.change.id))
-        self._back_out(lock, error, retry)
+        self._back_out(lock, error, retry, aborts=True)
 
     def on_abort(self, peer: str, abort: Abort) -> None:
         lock = self._lock_for(abort.id)
         if lock is not None and peer == lock.place.before and not lock.gone:
             if not lock.place.is_last:
                 self.send(lock.place.behind, abort)
-            self._release()
+            self._release(and_drop=not lock.place.is_near)  # the far end gives up the new link when it hears
 
     # --- the old link goes
 

@@ -113,6 +113,29 @@ def test_a_chain_whose_command_is_killed_is_resumed_as_the_same_change(reknit: R
     assert links(reknit) == [("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b4", "b5")]
 
 
+def test_a_chain_goes_on_though_the_broker_that_was_asked_has_died(reknit: Reknit, five: Any) -> None:
+    pids = {broker["name"]: broker["pid"] for broker in five.state["brokers"]}
+    others = [
+        word for broker in five.state["brokers"] if broker["name"] != "b4" for word in ("--admin", broker["admin"])
+    ]
+    os.kill(pids["b4"], signal.SIGSTOP)
+    try:
+        command = begin(five.directory, "link", "replace", "b1", "b2", "--with", "b1", "b5", *others)
+        until_line(command, "2 of 3")
+        until_line(command, "  ")
+        os.kill(pids["b1"], signal.SIGKILL)
+        until_line(command, "  waiting: ")
+    finally:
+        os.kill(pids["b4"], signal.SIGCONT)
+    said = command.communicate()
+    assert command.returncode == 0, said
+    assert ("b1", "b5") in links(reknit)
+    whole = said[0].split()[-1]
+    undone = reknit("change", "undo", whole, "--verify")  # the others remember the step that b1 has forgotten
+    assert undone.code == 0, undone.err
+    assert links(reknit) == [("b1", "b2"), ("b2", "b3"), ("b3", "b4"), ("b4", "b5")]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_who_ends_the_command_is_told_how_far_it_is_and_both_ways(
     reknit: Reknit, five: Any, number: signal.Signals, code: int

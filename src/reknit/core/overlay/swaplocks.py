@@ -57,13 +57,13 @@ class SwapLocks(SwapState):
             self._answer(wish, error)
             return
         swap_id = (self.turn.node, ID_FLOOR | self.rng.getrandbits(47))
-        note = SwapNote(swap_id, wish.middle, wish.goal, self.links.address, Part.MOVER, Stage.LOCKED)
+        note = SwapNote(swap_id, wish.middle, wish.goal, self.links.address, Part.MOVER, Stage.LOCKED, of=wish.of)
         swap = self._begin(note)
         swap.wish = wish
         swap.give_up_at = self.turn.now + self.options.lease_s / 2
         self._set_current(swap)
         self._see(swap, wish.middle, "start")
-        self._send(wish.middle, Lock(swap_id, wish.middle, wish.goal, self.links.address))
+        self._send(wish.middle, Lock(swap_id, wish.middle, wish.goal, self.links.address, wish.of))
 
     def _engaged(self) -> str:
         unready = "" if self.ready else f"{self.turn.node} does not know yet what its neighbours want"
@@ -111,7 +111,7 @@ class SwapLocks(SwapState):
         elif why := self._engaged() or (self._not_empty(lock.id[0]) if part is Part.GOAL else ""):
             self._send(peer, LockNack(lock.id, why, retry=True))
         else:
-            swap = self._begin(SwapNote(lock.id, lock.middle, lock.goal, lock.address, part, Stage.LOCKED))
+            swap = self._begin(SwapNote(lock.id, lock.middle, lock.goal, lock.address, part, Stage.LOCKED, of=lock.of))
             self._set_current(swap)
             self._see(swap, peer, "lock")
             if part is Part.MIDDLE:

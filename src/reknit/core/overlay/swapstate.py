@@ -272,7 +272,7 @@ class SwapState:
         note, wish = swap.note, swap.wish
         deed = Deed(SWAP, (note.id[0], note.middle, note.goal))
         if wish is None:
-            self.history.begin(change_name(note.id), deed, note.part.value)
+            self.history.begin(change_name(note.id), deed, note.part.value, note.of)
             return
         self.history.forget(wish.change)  # the try before
         wish.change = change_name(note.id)

@@ -56,7 +56,7 @@ def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
 
 def _announce(plan: Plan) -> None:
     """That the only step begins; of several, each is announced when its turn comes, and so is a broker's start."""
-    if len(plan.moves) == 1 and plan.moves[0].kind != ADD:
+    if len(plan.moves) == 1 and not plan.done and plan.moves[0].kind != ADD:
         typer.echo(f"1 of 1: {plan.moves[0]}", err=True)
 
 

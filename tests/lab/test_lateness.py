@@ -6,6 +6,7 @@ import pytest
 
 from reknit.lab.lateness import Clock, Epoch
 from reknit.model.event import Event
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind, Record
 
 LINE = (("a", "b"), ("b", "c"))
@@ -60,3 +61,13 @@ def test_what_went_on_with_an_event_that_its_sender_had_not_seen_has_not() -> No
     assert _late(*WAY, *stranger, _delivered(4.5, "a"), epochs=(Epoch(0.0, LINE, LINE),)) == [
         (pytest.approx(0.5), False)
     ]
+
+
+def test_a_subscription_is_late_where_it_is_heard_of_later_than_its_way_takes_and_counts_once() -> None:
+    wanted = Record(2.0, "a", Kind.SUBSCRIBED, client="k", pattern=Pattern.parse("news"))
+    heard = [
+        Record(at, node, Kind.ROUTE_ADDED, peer="b", pattern=wanted.pattern) for at, node in ((3.0, "b"), (4.5, "c"))
+    ]
+    again = Record(9.0, "c", Kind.ROUTE_ADDED, peer="a", pattern=wanted.pattern)
+    clock = Clock([wanted, *heard, again], (Epoch(0.0, LINE, LINE),), lambda one, other: 1.0)
+    assert [excess_s for excess_s, _ in clock.told()] == [0.0, pytest.approx(0.5)]

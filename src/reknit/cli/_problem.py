@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BadInput", "Failed"]
+__all__ = ["BadInput", "Failed", "GoesOn", "Interrupted"]
 
 
 class BadInput(Exception):
@@ -15,3 +15,13 @@ class Failed(Exception):
     """The command was right, and could not be done."""
 
     exit_code = 1
+
+
+class GoesOn(Failed):
+    """It is not done yet, and nobody has given it up."""
+
+
+class Interrupted(Exception):
+    """The user has ended the command, in the middle of something."""
+
+    exit_code = 130

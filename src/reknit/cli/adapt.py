@@ -143,7 +143,7 @@ def _carry_out(operator: Any, plan: Plan, order: _Order) -> None:
     steps = [Step(step.mover, step.middle, step.goal) for step in plan.steps]
     made = plan_swaps(look(operator), "adapt", plan.before, steps)
     done = carry_out(operator, made)
-    name = made.of or done.changes[0]
+    name = done.change
     if order.as_json:
         _print({"done": True, "change": name, "seconds": done.seconds})
     else:

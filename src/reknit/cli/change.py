@@ -1,4 +1,4 @@
-"""``reknit change list``, ``show`` and ``undo``: what has become of changes of the tree, and the way back."""
+"""``reknit change list``, ``show``, ``undo`` and ``resume``: what has become of changes, and the ways back and on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reknit.cli._changes.view import View
     from reknit.cli._operator import Operator
 
-__all__ = ["list_changes", "register", "show", "undo"]
+__all__ = ["list_changes", "register", "resume", "show", "undo"]
 
 EXIT_SILENT = 1
 
@@ -23,14 +23,15 @@ _Id = Annotated[str, typer.Argument(metavar="ID", help="Of a change, or its firs
 
 def register(app: typer.Typer) -> None:
     verbs = typer.Typer(
-        help="List the changes of the tree, show one, or undo it.",
-        short_help="List, show or undo changes of the tree.",
+        help="List the changes of the tree, show one, undo it, or go on with it.",
+        short_help="List, show, undo or resume changes of the tree.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
     verbs.command("list", short_help="List the changes that brokers remember.")(list_changes)
     verbs.command("show", short_help="Show one change, and what each broker did.")(show)
     verbs.command("undo", short_help="Undo one change while events flow.")(undo)
+    verbs.command("resume", short_help="Go on with a change that was broken off.")(resume)
     app.add_typer(verbs, name="change")
 
 
@@ -86,18 +87,40 @@ def undo(
 
     Example: reknit change undo b1.4d72331986e1 --dry-run
     """
+    from reknit.cli._changes.calm import until_over
     from reknit.cli._changes.plans import plan_undo
     from reknit.cli._changes.run import Manner, run
     from reknit.cli._changes.told import deeds_of, find, forgotten, left
+    from reknit.cli._changes.view import look
 
     def plan_for(operator: Operator, view: View) -> Plan:
-        changes = _ask(operator)[0]
+        until_over(operator, find(_ask(operator)[0], name, "undo")[0].of)
+        view, changes = look(operator), _ask(operator)[0]
         found = find(changes, name, "undo")
         if missing := forgotten(found, name):
             typer.echo(f"reknit: {missing}", err=True)
         return plan_undo(view, f"change undo {name}", deeds_of(found), left(changes))
 
     run(Manner(admin, dry_run, verify, as_json), plan_for)
+
+
+def resume(
+    name: _Id,
+    dry_run: DryRunFlag = False,
+    verify: VerifyFlag = False,
+    admin: AdminFlag = [],  # noqa: B006
+    as_json: JsonFlag = False,
+) -> None:
+    """Go on with a change of several steps that was broken off: the command was ended, or a broker did not answer.
+
+    What is left of it is planned anew on the tree as it is now. It keeps its id, and can be undone as a whole.
+
+    Example: reknit change resume replace.aa45b317-2 --dry-run
+    """
+    from reknit.cli._changes.resume import plan_resume
+    from reknit.cli._changes.run import Manner, run
+
+    run(Manner(admin, dry_run, verify, as_json), lambda operator, _: plan_resume(operator, name))
 
 
 def _ask(operator: Operator) -> tuple[list[Told], list[str]]:

@@ -157,7 +157,7 @@ class Broker:
             Lost: lambda each: self._on_link_events(self.links.lost(each.conn, each.reason)),
             AddLink: lambda each: self.overlay.add(each.peer, each.address, each.request),
             RemoveLink: lambda each: self._on_overlay_events(self.overlay.remove(each.peer, each.request)),
-            SwapLink: lambda it: self._on_overlay_events(self.overlay.swap(it.middle, it.goal, it.request, it.of)),
+            SwapLink: lambda each: self.overlay.swap(each.middle, each.goal, each.request, each.of),
             **dict.fromkeys(REPLACEMENTS, lambda each: self._on_overlay_events(self.replacing.operate(each))),
             Drain: lambda each: self.sessions.drain(each.request, each.of, self.gate.open),
         }
@@ -297,7 +297,7 @@ class Broker:
                 if wholly:
                     self._heard(gone)
             case SidesWanted(one=one, other=other):
-                self.overlay.swaps.take_sides(self.routing.behind(one), self.routing.apart_from(one, other))
+                self.overlay.swaps.take_sides(*self.routing.sides(one, other))
             case Renamed(old=old, new=new, tell=tell):
                 self.routing.rename(old, new)
                 self.gate.stands_in(new, old)

@@ -2,9 +2,9 @@
 
 A delivery is *late* if it took longer than the way from the event's broker to the client's takes in each of the trees
 between which the network was changing then. Links have fixed latencies and brokers take no time, so that at rest
-nothing ever is. Of those that are late it is told which have waited for order: wherever they stood, they went on
-together with an event that the broker before had handled earlier. Where a triangle stands between two trees, the later
-event can be faster, and to keep order is to let it wait.
+nothing ever is. The same is asked of subscriptions, on their way to each broker. Of deliveries that are late it is told
+which have waited for order: wherever they stood, they went on together with an event that the broker before had handled
+earlier. Where a triangle stands between two trees, the later event can be faster, and to keep order is to let it wait.
 
 Owns: reading ways and waits from a trace. Must not know: how trees are changed.
 """
@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from reknit.core.overlay.shapes import Edge, find_path
 from reknit.model.event import EventId
+from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind, Record
 
 __all__ = ["Clock", "Epoch"]
@@ -71,13 +72,30 @@ class Clock:
                 continue
             if record.kind is Kind.PUBLISHED:
                 published[record.event.id] = record
-            elif record.kind is Kind.DELIVERED:
-                at = published[record.event.id]
-                allowed = max(self._way(tree, at.node, record.node) for tree in self._trees(at.time, record.time))
-                excess = record.time - at.time - allowed
-                if excess > ROUNDING_S:
-                    what = f"{record.event.id} came to {record.node} {1000 * excess:.2f} ms late"
-                    yield excess, self._waited_for_another(record), what
+            elif record.kind is Kind.DELIVERED and (excess := self._excess(published[record.event.id], record)):
+                what = f"{record.event.id} came to {record.node} {1000 * excess:.2f} ms late"
+                yield excess, self._waited_for_another(record), what
+
+    def told(self) -> Iterator[tuple[float, str]]:
+        """For each subscription and each broker that hears of it: by how much it is late, which may be not at all."""
+        wanted: dict[Pattern, Record] = {}
+        heard: set[tuple[Pattern, str]] = set()
+        for record in self.records:
+            if record.pattern is None:
+                continue
+            if record.kind is Kind.SUBSCRIBED:
+                wanted.setdefault(record.pattern, record)
+            elif record.kind is Kind.ROUTE_ADDED and (record.pattern, record.node) not in heard:
+                heard.add((record.pattern, record.node))
+                if (at := wanted.get(record.pattern)) is not None and at.node != record.node:
+                    excess = self._excess(at, record)
+                    yield excess, f"{record.pattern.topic} came to {record.node} {1000 * excess:.2f} ms late"
+
+    def _excess(self, at: Record, record: Record) -> float:
+        """By how much it took longer than any way from the one to the other."""
+        allowed = max(self._way(tree, at.node, record.node) for tree in self._trees(at.time, record.time))
+        excess = record.time - at.time - allowed
+        return excess if excess > ROUNDING_S else 0.0
 
     def _trees(self, start: float, end: float) -> dict[tuple[Edge, ...], None]:
         """Those between which the network was changing at some time from ``start`` to ``end``."""

@@ -44,6 +44,8 @@ PERIOD_S = 0.02
 ANSWERED = 0.2
 """The share of deliveries that a client answers at once, of those to events that are no answers to an answer."""
 DEPTH_MAX = 2
+SUBSCRIBED_S = 0.02
+"""Between two subscriptions, somewhere; each is one that nobody has had before, so that all brokers hear of it."""
 DEFER_S = 0.2
 APART_S = 0.05
 """Between two changes: longer than an event is under way."""
@@ -68,6 +70,10 @@ class Judgement:
     ordered: int = 0
     """Late ones that have waited for order."""
     late_s_max: float = 0.0
+    told: int = 0
+    """Subscriptions that came to a broker, each at each."""
+    told_late: int = 0
+    told_late_s_max: float = 0.0
     copies: int = 0
     """That came to a broker, and were dropped there."""
     examples: dict[str, str] = field(default_factory=dict)
@@ -85,6 +91,8 @@ class _Traffic:
         self.cluster.network.latency_of = latencies(seed)
         self.cluster.clients.took = self._answer
         self.rng = random.Random(f"{seed}/traffic")
+        self.churn = random.Random(f"{seed}/churn")
+        self.subscribed = 0
         self.members = sorted(adjacency(world.edges))
         self.publishing = False
         self.cluster.start_all()
@@ -108,11 +116,19 @@ class _Traffic:
         self.publishing = True
         for name in self.members:
             self.cluster.kernel.after(self.rng.uniform(0, PERIOD_S), self._publish, name)
+        self.cluster.kernel.after(self.churn.uniform(0, SUBSCRIBED_S), self._subscribe)
 
     def _publish(self, name: str) -> None:
         if self.publishing:
             self.cluster.kernel.after(self.rng.uniform(0.5, 1.5) * PERIOD_S, self._publish, name)
             self.cluster.publish(name, f"at {name}", Event(self.rng.choice(TOPICS), attributes={"depth": 0}))
+
+    def _subscribe(self) -> None:
+        if self.publishing:
+            self.cluster.kernel.after(self.churn.uniform(0.5, 1.5) * SUBSCRIBED_S, self._subscribe)
+            self.subscribed += 1
+            name = self.churn.choice(self.members)
+            self.cluster.subscribe(name, f"at {name}", Pattern.parse(f"new/{self.subscribed}"))
 
     def _answer(self, node: str, client: str, event: Event) -> None:
         depth = int(event.attributes["depth"])
@@ -187,7 +203,14 @@ def judge(
             found.not_causal += 1
             found.examples.setdefault("not_causal", violation.what)
     found.copies = sum(record.kind is Kind.DROPPED and record.detail == "copy" for record in records)
-    for excess_s, ordered, what in Clock(records[start:], epochs, latency_of).late():
+    clock = Clock(records[start:], epochs, latency_of)
+    for excess_s, what in clock.told():
+        found.told += 1
+        found.told_late += excess_s > 0.0
+        found.told_late_s_max = max(found.told_late_s_max, excess_s)
+        if excess_s > 0.0:
+            found.examples.setdefault("told_late", what)
+    for excess_s, ordered, what in clock.late():
         found.late += 1
         found.ordered += ordered
         found.late_s_max = max(found.late_s_max, excess_s)

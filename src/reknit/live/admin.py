@@ -39,7 +39,8 @@ from reknit.wire.ring import check_id
 __all__ = ["OPERATIONS", "PATHS", "About", "AdminServer", "Json", "admin_app", "read_body"]
 
 BODY_BYTES_MAX = 64 << 10
-CHANGE_CHARS_MAX = 300
+CHANGE_CHARS_MAX = 400
+"""An id, and behind it what the whole is after, which may name four brokers."""
 CLOSE_S_MAX = 1
 DRAIN_S_MAX = 0.5
 """How long the answer to a drain waits for a refusal."""

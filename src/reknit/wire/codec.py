@@ -291,8 +291,9 @@ def _check(message: Message) -> None:
 def _check_step(message: Message) -> None:
     """The steps of a swap."""
     match message:
-        case Lock(id=id, middle=middle, goal=goal, address=address):
+        case Lock(id=id, middle=middle, goal=goal, address=address, of=of):
             check_names(id[0], middle, goal, address)
+            _check_text(of)
         case LockNack(id=id, reason=reason):
             check_names(id[0])
             _check_text(reason)

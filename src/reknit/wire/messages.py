@@ -243,6 +243,8 @@ class Lock(msgspec.Struct, array_like=True, tag=10, frozen=True, gc=False):
     middle: str
     goal: str
     address: str
+    of: str = ""
+    """The larger change that it is a step of, for the memory of all three."""
 
 
 class LockAck(msgspec.Struct, array_like=True, tag=11, frozen=True, gc=False):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reknit.lab.experiment import Row, Verdict
-from reknit.lab.experiments.swap_table1 import PROMISES
+from reknit.lab.experiments.swap_table1 import PROMISES, SUBSCRIPTIONS
 from tests.lab.experiments.quick import experiment, quick_rows
 
 ID = "swap-table1"
@@ -29,6 +31,12 @@ def test_what_is_late_in_a_swap_is_so_by_less_than_a_few_links_take() -> None:
     assert experiment(ID).reduce(quick_rows(ID)).measured["late by at most: swap"].value < 10
 
 
+def test_subscriptions_are_counted_and_late_in_a_swap_by_less_than_its_tables_take() -> None:
+    found = experiment(ID).reduce(quick_rows(ID)).measured
+    assert re.match(r"broken, of \d+ told in \d+ runs; new/\d+ came to b\d", found["subscriptions in time: swap"].unit)
+    assert 0 < found["subscriptions late by at most: swap"].value < 40
+
+
 def test_as_claimed_only_if_the_swap_keeps_all_and_nobody_else_does() -> None:
     broken = [name for name, _ in PROMISES.values()]
     clean = [{**row, **dict.fromkeys(broken, 0)} if row["strategy"] == "swap" else row for row in quick_rows(ID)]
@@ -48,4 +56,4 @@ def test_every_published_quantity_is_measured() -> None:
 
 def test_it_can_be_drawn() -> None:
     [axes] = experiment(ID).plot(quick_rows(ID)).axes
-    assert len(axes.patches) == 5 * len(PROMISES)
+    assert len(axes.patches) == 5 * len(PROMISES | SUBSCRIPTIONS)

@@ -6,15 +6,16 @@ of its path, a drain at the broker that is to leave; for a broker more, whoever 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import typer
 
 from reknit.cli._operator import Operator
-from reknit.cli._problem import Failed
+from reknit.cli._problem import Failed, GoesOn
 from reknit.core.overlay.history import ADD, DRAIN, REPLACE, SWAP, Deed
 
 __all__ = ["make"]
@@ -47,10 +48,17 @@ def _replace(operator: Operator, deed: Deed, of: str) -> str:
 
 
 def _asked_for(operator: Operator, at: str, body: dict[str, Any]) -> str:
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(operator.change, "POST", "/changes", body, at)
-        _until_answered(asked, operator, at)
-        return str(asked.result()["change"])
+    asked: Future[dict[str, Any]] = Future()
+    threading.Thread(target=_ask, args=(asked, operator, body, at), daemon=True).start()  # whoever ends, need not wait
+    _until_answered(asked, operator, at)
+    return str(asked.result()["change"])
+
+
+def _ask(asked: Future[dict[str, Any]], operator: Operator, body: dict[str, Any], at: str) -> None:
+    try:
+        asked.set_result(operator.change("POST", "/changes", body, at))
+    except Exception as error:
+        asked.set_exception(error)
 
 
 def _until_answered(asked: Future[dict[str, Any]], operator: Operator, at: str) -> None:
@@ -112,7 +120,7 @@ def _until_gone(operator: Operator, deed: Deed, before: list[str]) -> str:
         last = now
         time.sleep(DRAIN_POLL_S)
     how = f"see `reknit topology`; to stop it: reknit broker drain {name} --stop"
-    raise Failed(f"drain: not done within {DRAIN_S_MAX:g} s; it goes on; {how}")
+    raise GoesOn(f"drain: not done within {DRAIN_S_MAX:g} s; it goes on; {how}")
 
 
 def _done_since(operator: Operator, deed: Deed, before: list[str]) -> str:

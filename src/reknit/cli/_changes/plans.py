@@ -26,6 +26,8 @@ __all__ = [
     "STRATEGIES",
     "Move",
     "Plan",
+    "ends",
+    "new_id",
     "plan_add",
     "plan_drain",
     "plan_link",
@@ -33,6 +35,7 @@ __all__ = [
     "plan_swaps",
     "plan_undo",
     "refuse_taken",
+    "swaps",
     "tree_after",
 ]
 
@@ -50,6 +53,10 @@ class Plan:
     """The id of the whole, where it has several moves; it ends with their number."""
     scattered: bool = False
     """Whether its moves are about different links."""
+    goal: str = ""
+    """What it is after, as a command from which its moves can be found on another tree; empty if it is just these."""
+    done: tuple[Move, ...] = ()
+    """Of one that somebody has begun: what was made before."""
 
     @property
     def brokers(self) -> list[str]:
@@ -66,11 +73,11 @@ class Plan:
         if self.scattered:
             return f"{len(self.moves)} links {'have moved' if done else 'would move'}"
         become = "has become" if done else "would become"
-        old, new = _ends(self.moves[0])[0], _ends(self.moves[-1])[1]  # one link slides along the tree
+        old, new = ends(self.moves[0])[0], ends(self.moves[-1])[1]  # one link slides along the tree
         return f"{' - '.join(old)} {become} {' - '.join(new)}"
 
 
-def _ends(move: Move) -> tuple[Edge, Edge]:
+def ends(move: Move) -> tuple[Edge, Edge]:
     """The link that goes, and the one that comes."""
     if move.kind == REPLACE:
         return move.ends
@@ -95,11 +102,15 @@ def _checked(edges: Sequence[Edge], moves: Sequence[Move], title: str, word: str
         if move.kind == SWAP and (why := why_no_swap(edges, step := Step(*move.brokers))):
             raise BadInput(f"{title}: {why}{_nearest_swap(edges, step)}")
         edges = tree_after(edges, move)
-    of = f"{word}.{secrets.token_hex(4)}-{len(moves)}" if len(moves) > 1 else ""
-    return Plan(title, tuple(moves), of)
+    return Plan(title, tuple(moves), new_id(word, len(moves)) if len(moves) > 1 else "")
 
 
-def _swaps(steps: Iterable[Step]) -> list[Move]:
+def new_id(word: str, moves: int) -> str:
+    """Of a change that has so many moves."""
+    return f"{word}.{secrets.token_hex(4)}-{moves}"
+
+
+def swaps(steps: Iterable[Step]) -> list[Move]:
     return [Deed(SWAP, step) for step in steps]
 
 
@@ -109,7 +120,7 @@ def _swaps(steps: Iterable[Step]) -> list[Move]:
 def plan_swap(view: View, step: Step) -> Plan:
     view.check(*step, command=lambda *names: "" if why_no_swap(view.edges, Step(*names)) else f"swap {' '.join(names)}")
     view.answers(step.mover, step.middle)
-    return _checked(view.edges, _swaps([step]), f"swap {' '.join(step)}")
+    return _checked(view.edges, swaps([step]), f"swap {' '.join(step)}")
 
 
 def _nearest_swap(edges: Sequence[Edge], step: Step) -> str:
@@ -137,9 +148,9 @@ def _hops(edges: Sequence[Edge], name: str) -> list[Edge]:
 
 
 def _swap_strategy(view: View, old: Edge, new: Edge, title: str) -> Plan:
-    plan = _checked(view.edges, _swaps(plan_replacement(view.edges, old, new)), title)
+    plan = _checked(view.edges, swaps(plan_replacement(view.edges, old, new)), title)
     view.answers(*(move.brokers[0] for move in plan.moves))
-    return plan
+    return replace(plan, goal=title)
 
 
 Strategy = Callable[[View, Edge, Edge, str], Plan]
@@ -254,10 +265,11 @@ def plan_drain(view: View, name: str, heir: str = "") -> Plan:
         raise BadInput(f"{title}: {_why_nobody_takes(view, name)}")
     if heir and heir not in neighbours:
         raise BadInput(f"{title}: {heir} is no neighbour of it; try: reknit {title} --to {neighbours[0]}")
+    goal = f"{title} --to {heir}" if heir else title
     heir = heir or neighbours[0]
-    swaps = _swaps(Step(other, name, heir) for other in neighbours if other != heir)
-    view.answers(name, heir, *(move.brokers[0] for move in swaps))
-    return _checked(view.edges, [*swaps, Deed(DRAIN, (name, heir))], title, DRAIN)
+    moves = swaps(Step(other, name, heir) for other in neighbours if other != heir)
+    view.answers(name, heir, *(move.brokers[0] for move in moves))
+    return replace(_checked(view.edges, [*moves, Deed(DRAIN, (name, heir))], title, DRAIN), goal=goal)
 
 
 def _why_nobody_takes(view: View, name: str) -> str:
@@ -276,7 +288,7 @@ def plan_swaps(view: View, title: str, before: Sequence[Edge], steps: Sequence[S
     if surprise:
         raise BadInput(f"{title}: the tree is another than the plan was made for: look at {' - '.join(surprise[0])}")
     view.answers(*(name for step in steps for name in (step.mover, step.middle)))
-    plan = _checked(view.edges, _swaps(steps), title, "plan")
+    plan = _checked(view.edges, swaps(steps), title, "plan")
     return replace(plan, scattered=True)
 
 
@@ -296,7 +308,27 @@ def plan_undo(view: View, title: str, done: Sequence[Deed], left: Mapping[str, s
         edges = tree_after(edges, move)
     view.check(*(name for move in moves for name in move.brokers if name not in added))
     view.answers(*(move.brokers[0] for move in moves if move.kind != ADD))
-    return _checked(view.edges, moves, title, "undo")
+    return _back(view.edges, moves, title)
+
+
+def _back(edges: Sequence[Edge], moves: Sequence[Move], title: str) -> Plan:
+    """A link that has slid along the tree slides back; along another path, where the former one is gone."""
+    if not _slides(moves):
+        return replace(_checked(edges, moves, title, "undo"), goal=title)
+    old, new = ends(moves[0])[0], ends(moves[-1])[1]
+    goal = _title(*old, *new)
+    try:
+        return replace(_checked(edges, moves, title, "undo"), goal=goal)
+    except BadInput:
+        if len(moves) == 1 or not _is_one(edges, old, new):
+            raise
+    return replace(_checked(edges, swaps(plan_replacement(edges, old, new)), title, "undo"), goal=goal)
+
+
+def _slides(moves: Sequence[Move]) -> bool:
+    """Is it one link that moves all the time?"""
+    one = all(move.kind == SWAP for move in moves)
+    return one and all(set(ends(move)[1]) == set(ends(then)[0]) for move, then in pairwise(moves))
 
 
 def _as_it_is_now(edges: Sequence[Edge], move: Move, title: str) -> Move:

@@ -56,7 +56,7 @@ def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
 
 def _announce(plan: Plan) -> None:
     """That the only step begins; of several, each is announced when its turn comes, and so is a broker's start."""
-    if len(plan.moves) == 1 and plan.moves[0].kind != ADD:
+    if len(plan.moves) == 1 and not plan.done and plan.moves[0].kind != ADD:
         typer.echo(f"1 of 1: {plan.moves[0]}", err=True)
 
 
@@ -93,9 +93,8 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
 
 
 def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState], as_json: bool) -> None:
-    name = plan.of or done.changes[0]
     if as_json:
-        document = {"done": True, "change": name, "steps": _steps(plan), **msgspec.to_builtins(done)}
+        document = {"done": True, **msgspec.to_builtins(done)}
         if routes is not None:
             document["differences"] = routes.differences
         if added:
@@ -104,7 +103,7 @@ def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[Broke
         return
     for broker in added:
         typer.echo(f"{broker.name} is ready: mqtt {broker.mqtt}, links {broker.listen}, admin {broker.admin}")
-    typer.echo(f"{plan.said(done=True)} in {done.seconds:.2f} s: change {name}")
+    typer.echo(f"{plan.said(done=True)} in {done.seconds:.2f} s: change {done.change or '(of unknown id)'}")
     if routes is not None:
         found, see = len(routes.differences), "; see: reknit verify-routes" if routes.differences else ""
         typer.echo(f"{routes.brokers} brokers, {found} differences between tables and ideal ones{see}")

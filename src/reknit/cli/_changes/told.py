@@ -35,6 +35,8 @@ class Told(msgspec.Struct):
     strategy: str = ""
     """Of a replacement, like the next one."""
     near: int = 0
+    goal: str = ""
+    """What the larger change is after, as a command."""
 
     @property
     def deed(self) -> Deed:
@@ -63,6 +65,7 @@ def _together(parts: list[dict[str, Any]]) -> Told:
     parts.sort(key=lambda part: part["brokers"].index(part["broker"]) if part["broker"] in part["brokers"] else 9)
     first = parts[0]  # who was asked for it, if that one remembers
     done = first["ended"] is not None and not first["error"]
+    of, _, goal = next((part["of"] for part in parts if part["of"]), "").partition(" ")
     return Told(
         first["id"],
         first["kind"],
@@ -70,13 +73,14 @@ def _together(parts: list[dict[str, Any]]) -> Told:
         min(part["begun"] for part in parts),
         first["ended"],
         "done" if done else _outcome(first),
-        next((part["of"] for part in parts if part["of"]), ""),
+        of,
         sum(part["messages"] for part in parts),
         sum(part["bytes"] for part in parts),
         first["undo"],
         [{key: part[key] for key in ("broker", "part", "messages", "bytes", "now")} for part in parts],
         first.get("strategy", ""),
         first.get("near", 0),
+        goal,
     )
 
 

@@ -26,6 +26,19 @@ class View:
         self.edges: list[Edge] = sorted(links)
         self.names = sorted({*said, *silent, *(name for edge in links for name in edge)} - {""})
 
+    @property
+    def unsettled(self) -> str:
+        """A link that only one of its ends tells of, though both have answered: it is just coming or going."""
+        for one, other in self.edges:
+            both = one in self._said and other in self._said
+            if both and not (other in self._said[one]["neighbours"] and one in self._said[other]["neighbours"]):
+                return f"{one} - {other}"
+        return ""
+
+    def silent(self, *names: str) -> str:
+        """Why one of these has not answered, if so; empty where no door of it is known."""
+        return next((self._silent[name] for name in names if name in self._silent), "")
+
     def check(self, *names: str, command: Callable[..., str] = lambda *_: "") -> None:
         """``BadInput`` if one of these is no broker here.
 

@@ -48,6 +48,8 @@ class SwapNote(msgspec.Struct, frozen=True):
     """At the goal: close(ba) has come."""
     again: bool = False
     """It has been taken up from a note: some of the three has lost its memory."""
+    of: str = ""
+    """The larger change that it is a step of."""
 
 
 class Closing(msgspec.Struct, frozen=True):

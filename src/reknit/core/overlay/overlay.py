@@ -185,11 +185,11 @@ class Overlay:
             yield from self.swaps.unlinked(peer)
             yield from self._gone(peer, "")
 
-    def swap(self, middle: str, goal: str, request: int, of: str = "") -> Iterator[OverlayEvent]:
+    def swap(self, middle: str, goal: str, request: int, of: str = "") -> None:
         if self.closed:
             self.turn.effects.append(Reply(request, self.closed))
         else:
-            yield from self.swaps.want(middle, goal, request, of)
+            self.swaps.want(middle, goal, request, of)
 
     def heard(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` has told all that it wants."""

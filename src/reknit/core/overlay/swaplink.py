@@ -43,13 +43,11 @@ from reknit.core.overlay.events import (
 )
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage
-from reknit.core.overlay.swap import side_messages
 from reknit.core.overlay.swapreturns import SwapReturns
 from reknit.core.overlay.swapstate import STEPS, Step, Swapping
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
-    Entry,
     Events,
     Inquire,
     Lock,
@@ -232,19 +230,15 @@ class SwapLinks(SwapReturns):
         elif note.part is Part.MOVER and peer == note.middle and note.stage is Stage.OPEN:
             self._note(swap, stage=Stage.FLOOD)
             self.links.of[note.goal].awaited = False
+            yield Paused(note.middle)  # what it wants now travels in the tables
             self._send(note.middle, Swap(note.id, swap.torn))
             swap.triangle.flooding = True
-
-    def take_sides(self, mover: list[Entry], middle: list[Entry]) -> None:
-        if self.current is not None and not self.current.torn:
-            self.current.sides = (mover, middle)
 
     def _on_swap(self, swap: Swapping, peer: str, step: Swap, custody: Custody) -> Iterator[OverlayEvent]:
         note = swap.note
         self._see(swap, peer, "swap")
         if note.part is Part.MIDDLE and peer == swap.mover:
-            if swap.sides is not None:
-                self._send_sides(swap, swap.sides)
+            yield from self._send_sides(swap)
             self._send(note.goal, Swap(note.id, swap.sides is None), custody)
         elif note.part is Part.GOAL and peer == note.middle:
             if not step.torn and not note.again:  # a new life has no table that could be parted by them
@@ -254,10 +248,6 @@ class SwapLinks(SwapReturns):
             self._send(swap.mover, Swap(note.id, swap.sides is None), custody)
         elif note.part is Part.MOVER and peer == note.goal and note.stage is Stage.FLOOD:
             yield from self._move(swap)
-
-    def _send_sides(self, swap: Swapping, sides: tuple[list[Entry], list[Entry]]) -> None:
-        for side in side_messages(swap.note.id, *sides):
-            self._send(swap.note.goal, side)
 
     def _move(self, swap: Swapping) -> Iterator[OverlayEvent]:
         """8 and 9: the mover takes to the new link."""
@@ -446,4 +436,4 @@ class SwapLinks(SwapReturns):
             yield from self._drain(swap)
         for wish in list(self.wishes):
             if now >= wish.try_at and (self.current is None or self.current.wish is not wish):
-                yield from self._try(wish)
+                self._try(wish)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reknit.core.io import Reply
 from reknit.core.links.links import Stranger, TurnedAway
-from reknit.core.overlay.events import OverlayEvent, Paused, Replayed, Resumed, Tell
+from reknit.core.overlay.events import OverlayEvent, Replayed, Resumed, Tell
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.overlay.swap import ID_FLOOR
@@ -25,14 +25,14 @@ __all__ = ["SwapLocks"]
 class SwapLocks(SwapState):
     # --- an operator's wish
 
-    def want(self, middle: str, goal: str, request: int, of: str) -> Iterator[OverlayEvent]:
+    def want(self, middle: str, goal: str, request: int, of: str) -> None:
         error = self._objection(middle, goal)
         if error:
             self.turn.effects.append(Reply(request, error))
             return
         wish = Wish(middle, goal, request, self.turn.now, self.turn.now, of=of)
         self.wishes.append(wish)
-        yield from self._try(wish)
+        self._try(wish)
 
     def _objection(self, middle: str, goal: str) -> str:
         me, neighbours = self.turn.node, self.neighbours()
@@ -47,7 +47,7 @@ class SwapLocks(SwapState):
             return f"{me} has no address at which {goal} could reach it"
         return ""
 
-    def _try(self, wish: Wish) -> Iterator[OverlayEvent]:
+    def _try(self, wish: Wish) -> None:
         why = self._engaged() or self._not_empty(wish.goal)
         if why:
             self._later(wish, why)
@@ -57,14 +57,13 @@ class SwapLocks(SwapState):
             self._answer(wish, error)
             return
         swap_id = (self.turn.node, ID_FLOOR | self.rng.getrandbits(47))
-        note = SwapNote(swap_id, wish.middle, wish.goal, self.links.address, Part.MOVER, Stage.LOCKED)
+        note = SwapNote(swap_id, wish.middle, wish.goal, self.links.address, Part.MOVER, Stage.LOCKED, of=wish.of)
         swap = self._begin(note)
         swap.wish = wish
         swap.give_up_at = self.turn.now + self.options.lease_s / 2
         self._set_current(swap)
         self._see(swap, wish.middle, "start")
-        yield Paused(wish.middle)
-        self._send(wish.middle, Lock(swap_id, wish.middle, wish.goal, self.links.address))
+        self._send(wish.middle, Lock(swap_id, wish.middle, wish.goal, self.links.address, wish.of))
 
     def _engaged(self) -> str:
         unready = "" if self.ready else f"{self.turn.node} does not know yet what its neighbours want"
@@ -112,7 +111,7 @@ class SwapLocks(SwapState):
         elif why := self._engaged() or (self._not_empty(lock.id[0]) if part is Part.GOAL else ""):
             self._send(peer, LockNack(lock.id, why, retry=True))
         else:
-            swap = self._begin(SwapNote(lock.id, lock.middle, lock.goal, lock.address, part, Stage.LOCKED))
+            swap = self._begin(SwapNote(lock.id, lock.middle, lock.goal, lock.address, part, Stage.LOCKED, of=lock.of))
             self._set_current(swap)
             self._see(swap, peer, "lock")
             if part is Part.MIDDLE:
@@ -161,7 +160,6 @@ class SwapLocks(SwapState):
             self._later(swap.wish, why)
         elif swap.wish is not None:
             self._answer(swap.wish, why)
-        yield Resumed(swap.note.middle)
         yield from swap.triangle.release()
 
     def unlinked(self, peer: str) -> Iterator[OverlayEvent]:

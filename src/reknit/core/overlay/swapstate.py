@@ -7,7 +7,7 @@ know: in which order things are said (``swaplocks``, ``swaplink``).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,9 +15,11 @@ import msgspec
 
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
+from reknit.core.overlay.events import OverlayEvent, SidesWanted
 from reknit.core.overlay.history import SWAP, Deed, History, change_name, waits_for
 from reknit.core.overlay.notes import Closing, Ended, Notes, Part, Stage, SwapNote, read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
+from reknit.core.overlay.swap import side_messages
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.turn import Turn
 from reknit.trace.records import Kind
@@ -242,6 +244,22 @@ class SwapState:
             link = self.links.of[peer]
             link.awaited, link.dial_at = True, None
 
+    # --- the tables that travel
+
+    def take_sides(self, mover: list[Entry], middle: list[Entry]) -> None:
+        if self.current is not None and not self.current.torn:
+            self.current.sides = (mover, middle)
+
+    def _send_sides(self, swap: Swapping) -> Iterator[OverlayEvent]:
+        """The mover has told what it wants until now; of the others, what it knew when it was told last counts."""
+        if swap.sides is None:
+            return
+        apart = swap.sides[1]
+        yield SidesWanted(swap.mover, swap.note.goal)
+        swap.sides = (swap.sides[0], apart)
+        for side in side_messages(swap.note.id, *swap.sides):
+            self._send(swap.note.goal, side)
+
     # --- inside
 
     def _begin(self, note: SwapNote) -> Swapping:
@@ -254,7 +272,7 @@ class SwapState:
         note, wish = swap.note, swap.wish
         deed = Deed(SWAP, (note.id[0], note.middle, note.goal))
         if wish is None:
-            self.history.begin(change_name(note.id), deed, note.part.value)
+            self.history.begin(change_name(note.id), deed, note.part.value, note.of)
             return
         self.history.forget(wish.change)  # the try before
         wish.change = change_name(note.id)

@@ -109,6 +109,14 @@ class Routing(ABC):
     def apart_from(self, one: str, other: str) -> list[Entry]:
         """The same of all but these two neighbours."""
 
+    def sides(self, one: str, other: str) -> tuple[list[Entry], list[Entry]]:
+        """What is wanted behind ``one``, and by all but the two, for ``other``, which may be paused."""
+        self.pass_on(one, other)
+        return self.behind(one), self.apart_from(one, other)
+
+    def pass_on(self, one: str, other: str) -> None:  # noqa: B027
+        """Say to ``other``, though it is paused, what has come from ``one`` meanwhile, unless ``behind`` tells it."""
+
     @abstractmethod
     def rename(self, old: str, new: str) -> None:
         """``new`` wants what ``old`` wanted, and has been told what ``old`` was told. It stays paused."""

@@ -30,7 +30,7 @@ class GlobalTable(Routing):
         self._towards: dict[str, str] = {}  # origin -> neighbour
         self._behind: Counter[tuple[str, Pattern]] = Counter()  # origins behind a neighbour that want a pattern
         self._told: dict[str, None] = {}
-        self._paused: dict[str, list[Known]] = {}  # what waits for a neighbour
+        self._paused: dict[str, list[tuple[str, Known]]] = {}  # what waits for a neighbour, and from whom it is
 
     def subscribe(self, name: str, pattern: Pattern) -> None:
         if self._add_client(name, pattern):
@@ -91,7 +91,7 @@ class GlobalTable(Routing):
         self._paused.setdefault(neighbour, [])
 
     def resume(self, neighbour: str) -> None:
-        for news in self._paused.pop(neighbour, ()):
+        for _, news in self._paused.pop(neighbour, ()):
             self.send(neighbour, news)
 
     def behind(self, neighbour: str) -> list[Entry]:
@@ -99,6 +99,13 @@ class GlobalTable(Routing):
 
     def apart_from(self, one: str, other: str) -> list[Entry]:
         return []  # all that is not behind the one
+
+    def pass_on(self, one: str, other: str) -> None:
+        """``behind`` names origins, and not what they want."""
+        if other in self._paused:
+            for news in [news for source, news in self._paused[other] if source == one]:
+                self.send(other, news)
+            self._paused[other] = [each for each in self._paused[other] if each[0] != one]
 
     def rename(self, old: str, new: str) -> None:
         self._turn_all(old, new)
@@ -138,7 +145,7 @@ class GlobalTable(Routing):
         self._turn_towards(origin, neighbour)
         self._towards[origin] = neighbour
         if former != neighbour and former in self._told:  # it has told us of the origin, and was not told
-            self._say(former, Known(origin, [each for each in known if each not in news.removed], []))
+            self._say(former, Known(origin, [each for each in known if each not in news.removed], []), neighbour)
         added = [each for each in dict.fromkeys(news.added) if each not in known]
         removed = [each for each in dict.fromkeys(news.removed) if each in known]
         room = base.NEIGHBOUR_PATTERNS_MAX - sum(map(len, self._known.values())) if added else 0
@@ -168,13 +175,13 @@ class GlobalTable(Routing):
     def _spread(self, news: Known, apart_from: str) -> None:
         for neighbour in self._told:
             if neighbour != apart_from:
-                self._say(neighbour, news)
+                self._say(neighbour, news, apart_from)
 
-    def _say(self, neighbour: str, news: Known) -> None:
+    def _say(self, neighbour: str, news: Known, source: str) -> None:
         parts = [Known(news.origin, some, []) for some in chunks(news.added)]
         parts += [Known(news.origin, [], some) for some in chunks(news.removed)]
         if neighbour in self._paused:
-            self._paused[neighbour].extend(parts)
+            self._paused[neighbour].extend((source, part) for part in parts)
         else:
             for part in parts:
                 self.send(neighbour, part)

@@ -27,6 +27,9 @@ from reknit.live.faults import Harm, fault_proxy
 from reknit.live.process import BrokerPlan, RunningBroker, broker_running
 from reknit.model.event import Envelope, Event
 from reknit.model.pattern import Pattern
+from reknit.wire.codec import encode
+from reknit.wire.messages import Asker, MissesOf, Repair, Wants
+from reknit.wire.messages import Direct as Said
 
 LOOSE = BrokerOptions(
     links=LinkOptions(loose=True, retransmit_s=0.1),
@@ -163,22 +166,70 @@ def test_a_black_hole_is_found_by_silence_and_the_link_comes_back(
     on_each_loop(run())
 
 
-def test_nonsense_on_the_port_harms_nobody_and_is_answered_with_little(
+def _changed(chance: random.Random, datagram: bytes) -> bytes:
+    """With a few bytes that are others, or missing, or too many; or as it was."""
+    data = bytearray(datagram)
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(data))
+        match chance.randrange(3):
+            case 0:
+                data[at] = chance.randrange(256)
+            case 1:
+                del data[at : at + chance.randrange(1, 4)]
+            case _:
+                data[at:at] = chance.randbytes(chance.randrange(1, 4))
+        if not data:
+            break
+    return bytes(data)
+
+
+def _questions(address: str, count: int) -> Iterator[Said]:
+    """What a broker would understand, and answer in many bytes, if somebody asked who may."""
+    for number in range(1, count):
+        asker, ranges = Asker("x", address, number), [(1, 100)]
+        yield MissesOf(asker, "b1.1", [(Pattern.parse("a").signature(), 1e6, ranges)], ["b1"], "", number)
+        yield MissesOf(asker, "s.1", [(Pattern.parse("a").signature(), 1e6, ranges)], ["b2", "s"], address, number)
+        yield Wants(asker, Pattern.parse("a").signature(), 1e6, [("b1.1", ranges)])
+        yield Repair("x", number, [0.0], [Event("a", b"lie", source="s.1", seq=number)])
+
+
+def test_nonsense_on_the_port_harms_nobody_and_is_answered_with_nothing(
     plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
 ) -> None:
+    """Real words, some of them changed, in a broker that has something to give; a stranger gets not a byte."""
     chance = random.Random(7)
 
     async def run() -> None:
-        async with broker_running(plan("b1", options=LOOSE)) as b1:
+        async with (
+            broker_running(plan("b1", options=LOOSE)) as b1,
+            broker_running(plan("b2", {"b1": str(b1.listen)}, options=LOOSE)) as b2,
+        ):
+            await until(lambda: up(b1, "b2") and up(b2, "b1"))
+            got = watch(b2, "a")
+            await until(lambda: wants(b1, "a"))
+            b1.driver.turn(Publish("pam", [Event("a", bytes(300)) for _ in range(100)]))
+            await until(lambda: len(got) == 100)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+                stranger.bind(("127.0.0.1", 0))
                 stranger.setblocking(False)
-                for kind in (b"", b"\x00", b"\x01", b"\x02"):
-                    for _ in range(30):
-                        stranger.sendto(kind + chance.randbytes(chance.randrange(200)), tuple(b1.listen))
-                await until(lambda: figures(b1)["malformed"] >= 30)
+                here = "{}:{}".format(*stranger.getsockname())
+                for broker in (b1, b2):
+                    before = figures(broker)
+                    for question in _questions(here, 30):
+                        for datagram in (encode(question), _changed(chance, encode(question))):
+                            stranger.sendto(b"\x00" + datagram, tuple(broker.listen))
+                        for kind in (b"", b"\x01", b"\x02"):
+                            stranger.sendto(kind + _changed(chance, encode(question)), tuple(broker.listen))
+                        await asyncio.sleep(0.001)
+                    await until(lambda: figures(broker)["malformed"] >= 30)  # noqa: B023
+                    await until(lambda: figures(broker)["unentitled"] >= 58)  # noqa: B023
+                    await until(lambda: figures(broker)["unasked"] >= 58)  # noqa: B023
+                    assert figures(broker)["repairs"] == before["repairs"]
+                await asyncio.sleep(0.2)
                 with pytest.raises(BlockingIOError):
                     stranger.recv(65_536)
-            assert b1.driver.counters.failures == 0
+            assert len(got) == 100
+            assert b1.driver.counters.failures == b2.driver.counters.failures == 0
 
     on_each_loop(run())
 

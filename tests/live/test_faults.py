@@ -25,10 +25,12 @@ class _Echo(asyncio.DatagramProtocol):
             self.transport.sendto(data, addr)
 
 
-async def _played(harm: Harm, count: int, seed: str = "s") -> tuple[list[bytes], list[bytes], FaultProxy]:
+async def _played(
+    harm: Harm, count: int, seed: str = "s", answers: bool = True
+) -> tuple[list[bytes], list[bytes], FaultProxy]:
     """What the far end has got, what came back, and the proxy."""
     loop = asyncio.get_running_loop()
-    far, echo = await loop.create_datagram_endpoint(lambda: _Echo(True), local_addr=("127.0.0.1", 0))
+    far, echo = await loop.create_datagram_endpoint(lambda: _Echo(answers), local_addr=("127.0.0.1", 0))
     target = Address(*far.get_extra_info("sockname"))
     async with fault_proxy(target, harm, seed) as proxy:
         near, mine = await loop.create_datagram_endpoint(lambda: _Echo(False), remote_addr=proxy.address)
@@ -48,10 +50,19 @@ def test_without_harm_all_gets_through_and_back() -> None:
 
 
 def test_a_share_is_lost_and_the_seed_says_which() -> None:
-    one, other = (asyncio.run(_played(Harm(loss=0.3), 100)) for _ in range(2))
+    """Of those that go there, and of those that come back, however the two mix."""
+    one, same, other = (asyncio.run(_played(Harm(loss=0.3), 100, seed)) for seed in ("s", "s", "t"))
     assert 50 < len(one[0]) < 90
-    assert one[0][:40] == other[0][:40] or one[2].lost != 0
-    assert len(one[1]) < len(one[0])
+    assert 0.5 < len(one[1]) / len(one[0]) < 0.9
+    assert one[:2] == same[:2]
+    assert one[0] != other[0]
+    assert one[2].lost == 100 - len(one[1])
+
+
+def test_what_becomes_of_one_direction_does_not_hang_on_the_other() -> None:
+    alone, both = (asyncio.run(_played(Harm(loss=0.3), 100, answers=answers)) for answers in (False, True))
+    assert alone[0] == both[0]
+    assert alone[1] == []
 
 
 def test_some_are_doubled() -> None:

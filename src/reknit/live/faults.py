@@ -38,9 +38,11 @@ class FaultProxy(asyncio.DatagramProtocol):
         """May be changed at any time."""
         self.passed = self.lost = 0
         self.address = target  # until it is open
-        self._rng = random.Random(seed)
+        self._there, self._back = (random.Random(f"{seed} {way}") for way in ("there", "back"))
+        """One for each direction: else it would be timing that decides which datagrams the seed is about."""
         self._transport: asyncio.DatagramTransport
         self._beyond: dict[Any, asyncio.DatagramTransport] = {}  # by caller
+        self._early: dict[Any, list[bytes]] = {}  # the same: what came before that was open
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)
@@ -48,25 +50,29 @@ class FaultProxy(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         beyond = self._beyond.get(addr)
-        if beyond is None:
-            asyncio.get_running_loop().create_task(self._open(data, addr))
+        if beyond is not None:
+            self._harm(self._there, beyond, data, None)
+        elif addr in self._early:
+            self._early[addr].append(data)
         else:
-            self._harm(beyond, data, None)
+            self._early[addr] = [data]
+            asyncio.get_running_loop().create_task(self._open(addr))
 
-    async def _open(self, data: bytes, caller: Any) -> None:
+    async def _open(self, caller: Any) -> None:
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_datagram_endpoint(lambda: _Back(self, caller), remote_addr=self.target)
-        if caller in self._beyond:
-            transport.close()
-        else:
-            self._beyond[caller] = transport
-        self._harm(self._beyond[caller], data, None)
+        try:
+            beyond, _ = await loop.create_datagram_endpoint(lambda: _Back(self, caller), remote_addr=self.target)
+        finally:
+            early = self._early.pop(caller)
+        self._beyond[caller] = beyond
+        for data in early:
+            self._harm(self._there, beyond, data, None)
 
     def back(self, data: bytes, caller: Any) -> None:
-        self._harm(self._transport, data, caller)
+        self._harm(self._back, self._transport, data, caller)
 
-    def _harm(self, out: asyncio.DatagramTransport, data: bytes, to: Any) -> None:
-        harm, rng = self.harm, self._rng
+    def _harm(self, rng: random.Random, out: asyncio.DatagramTransport, data: bytes, to: Any) -> None:
+        harm = self.harm
         if harm.black_hole or rng.random() < harm.loss:
             self.lost += 1
             return

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
+
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reknit.core.io import Direct, Missed, Send, SendDirect, Unsubscribe
+from reknit.model.event import Event
 from reknit.trace.records import Kind
 from reknit.wire.codec import encode
-from reknit.wire.messages import Keeps, Silent
+from reknit.wire.messages import Asker, Keeps, Misses, MissesOf, Range, Repair, Silent, Wants
+from reknit.wire.messages import Direct as Said
 from tests.core.desk import event
-from tests.core.recovery.round_table import PA, A, B, RoundTable, numbered
-from tests.wire.strategies import directs
+from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
 # --- gaps
 
@@ -148,24 +150,67 @@ def test_a_datagram_that_nobody_can_read_is_counted() -> None:
     assert table.figures.malformed == 3
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(directs, max_size=5), st.sampled_from(["push", "combined", "auto"]))
-def test_a_datagram_in_never_causes_more_than_a_bounded_number_of_bytes_out(says: list, algorithm: str) -> None:
-    """Whatever it says, and however full the cache is."""
-    table = RoundTable(algorithm, answer_bytes_max=2000)
+def _full_and_at_rest(algorithm: str) -> RoundTable:
+    """Whatever it says from now on, it was made to say."""
+    table = RoundTable(algorithm, answer_bytes_max=2000, digest_s_max=3.0, lost_s_max=3.0, heartbeats=1)
     table.client("ann", A)
+    table.publish(*(Event("a", bytes(300)) for _ in range(40)))
     for number in range(1, 60):
-        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(300)))
-    for message in says:
-        before = len(table.effects)
-        datagram = encode(message)
+        if number != 30:
+            marks = {"route": ("s", "n"), "address": "s:1", "key": 9}
+            table.events(table.n, numbered("a", number, (PA, number), payload=bytes(300), **marks))
+        table.run(0.05)
+    table.run(60.0)
+    assert table.recovery.at_rest
+    return table
+
+
+def _rounds(table: RoundTable) -> list[int]:
+    """Those that it has told others of."""
+    said = [*table.gossip(table.n), *table.gossip(table.m), *(each for _, each in table.directs())]
+    return [each.asker.round for each in said if isinstance(each, Keeps | Misses | MissesOf)]
+
+
+RANGES: list[list[Range]] = [[(1, 59)], [(1, 40)], [(30, 30)], [(1, 2), (20, 2**60)], [(1, 2**62)]]
+
+
+def _says(table: RoundTable, chance: random.Random) -> Iterator[Said]:
+    """What somebody might say who knows much: real sources, patterns and rounds, and perhaps the key."""
+    rounds = _rounds(table)
+    for count in range(60):
+        pick = chance.choice
+        asker = Asker(f"x{count}", "x:1", pick([*rounds, 7]))
+        some = [(pick([PA, PA, PB]), pick([0.0, 1000.0]), pick(RANGES)) for _ in range(chance.randrange(1, 4))]
+        source, way = pick(["s.1", "b.1", "t.1"]), pick([[], ["b"], ["n", "s"], ["gone", "s"]])
+        yield MissesOf(asker, source, some, way, "s:1", pick([table.key, 0]))
+        signature, age_s, _ = some[0]
+        yield Wants(asker, signature, age_s, [(source, ranges) for _, _, ranges in some])
+        late = chance.randrange(1, 60)
+        events = [numbered("a", late + each, (PA, late + each), payload=bytes(300)) for each in range(3)]
+        yield Repair("x", asker.round, [1.0] * 3, events, *[[(PA, pick(RANGES))] for _ in range(3)])
+
+
+def _bytes_out(table: RoundTable, since: int) -> int:
+    return sum(
+        len(each.frame) if isinstance(each, Send) else len(each.datagram)
+        for each in table.effects[since:]
+        if isinstance(each, Send | SendDirect)
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["push", "combined", "auto"])
+def test_a_datagram_in_never_causes_more_than_a_bounded_number_of_bytes_out(algorithm: str) -> None:
+    """Whatever it says, however full the cache is, and for as long as it may have an effect."""
+    table = _full_and_at_rest(algorithm)
+    caused = []
+    for message in _says(table, random.Random(algorithm)):
+        before, datagram = len(table.effects), encode(message)
         table.give(Direct(datagram))
-        out = sum(
-            len(each.frame) if isinstance(each, Send) else len(each.datagram)
-            for each in table.effects[before:]
-            if isinstance(each, Send | SendDirect)
-        )
-        assert out <= 2000 + 500 + 2 * len(datagram)
+        table.run(5.0)
+        caused.append(_bytes_out(table, before))
+        assert caused[-1] <= 2000 + 500 + 2 * len(datagram)
+        assert table.recovery.at_rest
+    assert max(caused) > 1000  # it was worth asking
 
 
 @pytest.mark.parametrize("algorithm", ["push", "subscriber-pull", "publisher-pull", "combined", "random-pull", "auto"])

@@ -5,7 +5,11 @@ from __future__ import annotations
 from tests.lab.experiments.epidemic import Shape, check_shape
 
 GOOD: Shape = {("delivered", "subscriber-pull"): lambda x: 0.6 + x / 5}
-BAD: Shape = {("delivered", "subscriber-pull"): lambda x: 0.95}
+BAD: dict[str, Shape] = {
+    "subscriber pull delivers more where more want a pattern": {("delivered", "subscriber-pull"): lambda x: 0.6},
+    "combined pull is ahead of it where few do": {("delivered", "combined"): lambda x: 0.5},
+    "so is push": {("delivered", "push"): lambda x: 0.5},
+}
 
 
 def test_the_verdict_follows_from_the_claims() -> None:

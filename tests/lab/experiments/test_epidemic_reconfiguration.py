@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.lab.experiments.epidemic import Shape, check_shape
 
 GOOD: Shape = {("overhead", "push"): lambda x: 3.0}
-BAD: Shape = {("overhead", "push"): lambda x: 0.4}
+BAD: dict[str, Shape] = {
+    "combined pull delivers more than none": {("delivered", "combined"): lambda x: 0.4 + x},
+    "the pulls are cheaper than push": {("overhead", "push"): lambda x: 0.4},
+}
 
 
 def test_the_verdict_follows_from_the_claims() -> None:

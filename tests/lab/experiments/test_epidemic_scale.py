@@ -5,7 +5,12 @@ from __future__ import annotations
 from tests.lab.experiments.epidemic import Shape, check_shape
 
 GOOD: Shape = {}
-BAD: Shape = {("overhead", "push"): lambda x: 0.5 + x}
+BAD: dict[str, Shape] = {
+    "the overhead grows by less than a half": {("overhead", "push"): lambda x: 0.5 + x},
+    "every algorithm delivers more than none in the largest network": {
+        ("delivered", "combined"): lambda x: 0.9 - x / 2
+    },
+}
 
 
 def test_the_verdict_follows_from_the_claims() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from reknit.client import connect
+from reknit.core.broker import BrokerOptions
+from reknit.core.recovery.figures import Figures
+from reknit.core.recovery.options import RecoveryOptions
 from reknit.live.communities import CommunitiesSection
 from reknit.live.config import StoreSection
 from reknit.live.process import BrokerPlan, broker_running
@@ -90,3 +94,24 @@ def test_what_crosses_to_communities_is_counted_where_a_broker_is_a_member(plan:
     counted, found = asyncio.run(read(CommunitiesSection()))
     assert "communities" not in counted
     assert found == {}
+
+
+def test_a_scraper_reads_what_recovery_has_counted(plan: Callable[..., BrokerPlan]) -> None:
+    """All of its figures, and none where nothing comes back."""
+
+    async def scraped(options: BrokerOptions) -> dict[str, float]:
+        async with (
+            broker_running(plan("b1", options=options)) as b1,
+            httpx.AsyncClient(trust_env=False) as http,
+        ):
+            if b1.driver.broker.recovery is not None:
+                b1.driver.broker.recovery.talk.figures.given_up = 7
+            text = (await http.get(f"http://{b1.admin}/metrics")).text
+        families = text_string_to_metric_families(text)
+        return {each.name: each.value for family in families for each in family.samples if "_recovery_" in each.name}
+
+    found = asyncio.run(scraped(BrokerOptions(recovery=RecoveryOptions(algorithm="auto"))))
+    assert found["reknit_recovery_given_up_total"] == 7
+    counted = {f"reknit_recovery_{each.name}_total" for each in dataclasses.fields(Figures)}
+    assert set(found) == counted | {f"reknit_recovery_{name}" for name in ("missing", "cached", "cached_bytes")}
+    assert asyncio.run(scraped(BrokerOptions())) == {}

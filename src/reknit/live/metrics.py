@@ -7,7 +7,7 @@ counts. Nothing is kept here; each time somebody asks, the counters are read as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -38,6 +38,29 @@ _SHELL = {
 }
 
 
+_RECOVERY = {
+    "gaps": "Runs of events that were found missing.",
+    "lost": "Events that were found missing.",
+    "recovered": "Events that came back.",
+    "given_up": "Of those found missing, what has not come in time, or had to make room.",
+    "cut": "Of those found missing, what was never asked for: beyond the bound of one gap.",
+    "heartbeats": "Messages that say the last numbers.",
+    "gossip": "Other messages of recovery along the tree.",
+    "requests": "Messages past the tree that ask for something.",
+    "repairs": "Datagrams with events that somebody had lost.",
+    "repaired": "The events in them.",
+    "waited": "Events that were held for a client that wants order.",
+    "hurried": "Of those, what went though something was still missing before it.",
+    "malformed": "Datagrams that nobody can read.",
+    "replayed": "Messages of recovery that were heard before.",
+    "unasked": "Answers to no question, and events that nobody here misses.",
+    "unentitled": "Questions of those who may not read what they ask for.",
+    "unheard_of": "Numbers beyond what one message may name.",
+    "never_were": "Numbers that somebody spoke of and nobody has given.",
+    "hearsay": "Numbers that somebody spoke of, though nothing that has come stands for them.",
+}
+
+
 class Metrics(Collector):
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -58,6 +81,8 @@ class Metrics(Collector):
             yield self._counter(name, text, {"": counted["shell"][name]})
         yield from self._door()
         yield from self._links()
+        if (recovery := self._driver.broker.recovery) is not None:
+            yield from self._recovery(recovery.shown())
         if self._driver.store is not None:
             yield from self._store(self._driver.store)
         if self._driver.gateway is not None:
@@ -67,6 +92,13 @@ class Metrics(Collector):
         text = "Events between brokers and peers, by what became of them."
         yield self._counter("gateway_events", text, counted["gateway"], "reason")
         yield self._counter("peer", "What the peer beside the broker has counted.", counted["peer"], "reason")
+
+    def _recovery(self, shown: Mapping[str, Any]) -> Iterator[Metric]:
+        for name, text in _RECOVERY.items():
+            yield self._counter(f"recovery_{name}", text, {"": shown[name]})
+        yield self._gauge("recovery_missing", "Events that are asked for.", {"": shown["missing"]})
+        yield self._gauge("recovery_cached", "Events that are kept for others.", {"": shown["cached"]})
+        yield self._gauge("recovery_cached_bytes", "Their bytes.", {"": shown["cached_bytes"]})
 
     def _store(self, counted: StoreCounters) -> Iterator[Metric]:
         yield self._counter("store_commits", "Batches that were written and synced.", {"": counted.commits})

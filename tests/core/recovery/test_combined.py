@@ -19,3 +19,15 @@ def test_a_round_asks_the_publisher_or_others_by_chance(share: float) -> None:
     towards_source = sum(isinstance(each, MissesOf) for each in said)
     assert sum(isinstance(each, Misses) for each in said) + towards_source == len(said) > 150
     assert abs(towards_source / len(said) - share) < 0.15
+
+
+def test_where_the_way_to_the_publisher_is_not_known_others_are_asked_in_any_round() -> None:
+    table = RoundTable("combined", source_share=1.0)
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, numbered("a", number, (PA, number), route=("s", "n"), address="s:1"))
+        table.events(table.n, numbered("a", number, (PA, number), source="t.1"))
+    table.run(1.1)
+    said = table.gossip(table.n) + table.gossip(table.m)
+    assert [each.source for each in said if isinstance(each, MissesOf)] == ["s.1"]
+    assert [each.lost for each in said if isinstance(each, Misses)] == [[("t.1", [(2, 2)])]]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import get_args
 
+import pytest
+
 from reknit.core.recovery.options import RecoveryName
 from reknit.core.recovery.strategies import STRATEGIES
-from reknit.wire.messages import Misses, MissesOf
+from reknit.wire.messages import Keeps, Misses, MissesOf
+from tests.core.desk import event
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
 
@@ -70,3 +73,24 @@ def test_only_what_auto_asks_for_is_gathered_before() -> None:
         table.events(table.n, numbered(topic, seq, (signature, 5)))
     due = {key[1]: loss.due for key, loss in table.recovery.lost.entries.items() if key[2] == 4}
     assert due == {PA: 0.0, PB: 2.0}
+
+
+def test_each_has_its_own_interval() -> None:
+    """That something is asked for every twentieth of a second does not make anybody offer more often."""
+    table = RoundTable("auto", n=(A, B), m=(), of={"b": "push"}, gossip_s=1.0, again_s=0.05, again_s_max=0.05)
+    table.client("ann", A)
+    for number in (1, 3):
+        table.events(table.n, numbered("a", number, (PA, number), route=("s", "n"), address="s:1"))
+    table.publish(event("b"))
+    table.run(9.0)
+    assert len([each for _, each in table.directs() if isinstance(each, MissesOf)]) > 50
+    assert 7 <= len([each for each in table.gossip(table.n) if isinstance(each, Keeps)]) <= 9
+
+
+def test_what_one_has_learned_of_answers_is_not_for_the_others() -> None:
+    table = _missing("subscriber-pull", {"b": "auto"}, hold_s_max=0.0)
+    table.recovery.talk.asks.wait_s = 0.25
+    table.run(1.1)
+    lost = table.recovery.lost
+    waits = {key[1]: loss.due - loss.last for key, loss in lost.entries.items() if key[2] == 2}
+    assert waits == {PA: pytest.approx(0.8), PB: pytest.approx(0.25)}

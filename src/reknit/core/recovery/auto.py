@@ -54,7 +54,7 @@ class Auto(Strategy):
 
     def begin_round(self) -> None:
         talk, now = self.talk, self.talk.turn.now
-        talk.lost.wait_s, talk.lost.hold_s = self.asks.wait_s, self.asks.hold_s
+        talk.lost.learned_s, talk.lost.hold_s = self.asks.wait_s, self.asks.hold_s
         due = talk.lost.sources(now)
         for source in due[:SOURCES_MAX]:
             if source in talk.routes:

@@ -59,7 +59,8 @@ class LostBuffer:
         self.backoff = backoff
         self.wait_s_max = wait_s_max
         self.hold_s = 0.0  # before an entry is asked for at all
-        self.is_held: Callable[[int], bool] = lambda _: True  # by signature: whether that goes for its entries
+        self.learned_s: float | None = None  # instead of ``wait_s``, as answers take so long
+        self.is_held: Callable[[int], bool] = lambda _: True  # by signature: whether these two go for its entries
         self.overflowed = 0
         self.removed = 0  # entries so far, for whatever reason
         self.entries: dict[Triple, Loss] = {}
@@ -196,6 +197,10 @@ class LostBuffer:
                     yield source, due
         yield from doubtful
 
+    def due(self, signature: int, now: float) -> Iterator[Triple]:
+        """The same, one of each source."""
+        return ((source, signature, numbers[0]) for source, numbers in self.of_pattern(signature, now))
+
     def of_source(self, source: str, now: float) -> Iterator[tuple[int, list[int]]]:
         """The same, by pattern."""
         for signature, sources in self._numbers.items():
@@ -205,8 +210,8 @@ class LostBuffer:
     def ripe(self, source: str, now: float) -> Iterator[tuple[int, list[int]]]:
         """As ``of_source``, with all others that no answer is expected for: their source is asked anyway."""
         for signature, sources in self._numbers.items():
-            numbers = sources.get(source, {})
-            if ripe := [number for number, loss in numbers.items() if min(loss.due, loss.last + self.wait_s) <= now]:
+            numbers, wait = sources.get(source, {}), self._wait_s(signature)
+            if ripe := [number for number, loss in numbers.items() if min(loss.due, loss.last + wait) <= now]:
                 yield signature, ripe
 
     def is_due(self, triple: Triple, now: float) -> bool:
@@ -221,10 +226,13 @@ class LostBuffer:
         """It is being asked for: not again before its wait is over."""
         loss = self.entries.get(triple)
         if loss is not None:
-            wait = min(self.wait_s * self.backoff**loss.asked, self.wait_s_max)
+            wait = min(self._wait_s(triple[1]) * self.backoff**loss.asked, self.wait_s_max)
             loss.due = now + wait
             loss.last = now
             loss.asked += 1
+
+    def _wait_s(self, signature: int) -> float:
+        return self.wait_s if self.learned_s is None or not self.is_held(signature) else self.learned_s
 
     def rest(self, triple: Triple, now: float) -> None:
         """It is being asked for everywhere: not again before it has been missing for twice as long as now."""

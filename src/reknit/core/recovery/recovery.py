@@ -10,6 +10,7 @@ delivered, or how an algorithm finds what is lost.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -89,7 +90,8 @@ class Recovery:
         self._keep, self._note = passing.keep, passing.note
         self._proactive = any(isinstance(each, Push) for each in self.strategies)
         self._push = next((each for each in self.strategies if isinstance(each, Push)), Push(self.talk, lambda _: True))
-        self._round_at: float | None = None
+        self._round_at: float | None = None  # of the next one, whichever algorithm it is of
+        self._round_of: dict[str, float] = {}  # by algorithm: its next one
         self._lost_now = self.lost.entries  # asked for every frame
 
     # --- events that come by
@@ -170,23 +172,30 @@ class Recovery:
         if self.lost:
             self.talk.given_up(self.lost.expired(now))
         if self._round_at is not None and now >= self._round_at:
-            self._begin_rounds()
-            self._round_at = None
+            self._begin_rounds(now)
             self._set_round(1.0)
 
     def _set_round(self, part: float | None = None) -> None:
-        """The next round, unless there is no reason for one. Rounds of different brokers do not fall together."""
-        if self.lost or any(each.is_wanted() for each in self.strategies):
-            part = self.rng.random() if part is None else part
-            self._round_at = self.turn.now + part * min(each.interval_s() for each in self.strategies)
+        """The next round of each algorithm that has none before it, unless there is no reason for one.
 
-    def _begin_rounds(self) -> None:
+        Rounds of different brokers do not fall together.
+        """
+        idle = [each for each in self.strategies if each.name not in self._round_of]
+        if some := [each for each in idle if self.lost or each.is_wanted()]:
+            part = self.rng.random() if part is None else part
+            for each in some:
+                self._round_of[each.name] = self.turn.now + part * each.interval_s()
+        self._round_at = min(self._round_of.values(), default=None)
+
+    def _begin_rounds(self, now: float) -> None:
         for signature in [each for each in self.lost.signatures(self.turn.now) if each not in self.talk.signatures.own]:
             self.lost.forget(signature)  # nobody wants it any more
         self._ask_everybody()
         for each in self.strategies:
-            if each.is_wanted():
-                each.begin_round()
+            if self._round_of.get(each.name, math.inf) <= now:
+                del self._round_of[each.name]
+                if each.is_wanted():
+                    each.begin_round()
 
     def _ask_everybody(self) -> None:
         """The last resort, for what those who were asked do not have."""

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 import reknit
+from reknit.client.gaps import Gap
 from reknit.core.broker import BrokerOptions
 from reknit.core.io import Attach, Publish, Subscribe
 from reknit.core.links.options import LinkOptions
@@ -141,6 +142,42 @@ def test_events_that_a_link_of_datagrams_loses_come_back(
             assert figures(b2)["recovered"] > 10
             assert proxy.lost > 10
             assert b1.driver.counters.failures == b2.driver.counters.failures == 0
+
+    on_each_loop(run())
+
+
+def test_a_client_hears_what_it_misses_and_that_it_is_given_up(
+    plan: Callable[..., BrokerPlan], until: Any, on_each_loop: Any
+) -> None:
+    """Nobody else wants the pattern, so there is nobody whom this algorithm would ask."""
+    recovery = RecoveryOptions(algorithm="subscriber-pull", last_resort_s=0.0, lost_s_max=0.5)
+    options = msgspec.structs.replace(LOOSE, recovery=recovery)
+
+    async def run() -> None:
+        async with (
+            broker_running(plan("b1", options=options)) as b1,
+            fault_proxy(b1.listen, Harm(), "1") as proxy,
+            broker_running(plan("b2", {"b1": str(proxy.address)}, options=options)) as b2,
+            reknit.connect(*b2.mqtt, client_id="ann") as ann,
+            ann.subscribe("a") as events,
+            ann.gaps() as gaps,
+        ):
+            await until(lambda: up(b1, "b2") and up(b2, "b1") and wants(b1, "a"))
+            come, told = aiter(events), aiter(gaps)
+            for number, harm in enumerate((Harm(), Harm(black_hole=True), Harm(black_hole=True), Harm()), start=1):
+                proxy.harm = harm
+                b1.driver.turn(Publish("pam", [Event("a", str(number).encode())]))
+                if harm == Harm():
+                    assert (await anext(come)).payload == str(number).encode()
+                else:
+                    await asyncio.sleep(0.1)  # it is in the hole by then
+            source = b1.driver.broker.transit.source
+            assert [await anext(told) for _ in range(3)] == [
+                Gap(source, "a", 2, 3, "missing"),
+                Gap(source, "a", 2, 2, "given up"),
+                Gap(source, "a", 3, 3, "given up"),
+            ]
+            assert (figures(b2)["lost"], figures(b2)["given_up"], figures(b2)["missing"]) == (2, 2, 0)
 
     on_each_loop(run())
 

@@ -1027,7 +1027,7 @@ def miss_all_of_a_gap_but_the_last(patch: Patch) -> None:
 @among("loss")
 @plant
 def suspect_nothing_at_first_contact(patch: Patch) -> None:
-    patch.setattr(Streams, "_first", lambda self, last: None)
+    patch.setattr(Streams, "_first", lambda self, last, hearsay=False: None)
 
 
 @among("loss")

@@ -30,12 +30,16 @@ def test_two_processes_and_one_that_only_publishes(reknit: Callable[..., Any], t
         assert (said.code, said.out) == (0, "")
         event = json.loads(fan.stdout.readline())
         assert (event["topic"], event["payload"]) == ("soccer/italy", "a goal")
+        counters = json.loads(fan.stderr.read())["counters"]
+        assert counters["datagrams_in"] > 0
+        assert "failures" not in counters
         assert fan.wait(30) == 0
 
 
 def test_one_that_is_alone_has_its_own_events(reknit: Callable[..., Any]) -> None:
     said = reknit("peer", "--topic", "t", "--publish", "t", "-m", "x", "-C", "1", "-v", "-s", "n IS NULL")
     assert (said.code, said.out) == (0, "t x\n")
+    assert said.err.splitlines()[-1].startswith("counted: unanswered ")
     said = reknit("peer", "--topic", "t", "-C", "1", "-W", "0.1")
     assert (said.code, said.err.splitlines()[-1]) == (1, "reknit: peer: 0 of 1 events within 0.1 s")
 

@@ -62,7 +62,9 @@ def peer(
     secret_file: Annotated[str, typer.Option("--secret-file", metavar="FILE", help="What all peers share.")] = "",
     count: Annotated[int, typer.Option("-C", min=0, help="End after so many events.")] = 0,
     wait: Annotated[float, typer.Option("-W", min=0, metavar="SECONDS", help="End after so long.")] = 0,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print the topic before the payload.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print the topic before the payload, and counters in the end.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each event.")] = False,
 ) -> None:
     """Be a member of communities, without any broker.
@@ -182,6 +184,18 @@ async def _run(asked: _Asked, options: PeerOptions) -> int:
             return await _print(subscriptions, asked) if subscriptions else 0
         finally:
             doubt.cancel()
+            _print_counters(member, asked)
+
+
+def _print_counters(member: LivePeer, asked: _Asked) -> None:
+    """What is not 0, where the user wants to know more; apart from the events."""
+    import json
+
+    counted = {name: count for name, count in sorted(member.counters.items()) if count}
+    if asked.as_json:
+        typer.echo(json.dumps({"counters": counted}), err=True)
+    elif asked.verbose:
+        typer.echo(f"counted: {', '.join(f'{name} {count}' for name, count in counted.items()) or 'nothing'}", err=True)
 
 
 async def _doubt(member: LivePeer, contacts: tuple[str, ...]) -> None:

@@ -30,12 +30,16 @@ def test_two_processes_and_one_that_only_publishes(reknit: Callable[..., Any], t
         assert (said.code, said.out) == (0, "")
         event = json.loads(fan.stdout.readline())
         assert (event["topic"], event["payload"]) == ("soccer/italy", "a goal")
+        counters = json.loads(fan.stderr.read())["counters"]
+        assert counters["datagrams_in"] > 0
+        assert "failures" not in counters
         assert fan.wait(30) == 0
 
 
 def test_one_that_is_alone_has_its_own_events(reknit: Callable[..., Any]) -> None:
     said = reknit("peer", "--topic", "t", "--publish", "t", "-m", "x", "-C", "1", "-v", "-s", "n IS NULL")
     assert (said.code, said.out) == (0, "t x\n")
+    assert said.err.splitlines()[-1].startswith("counted: unanswered ")
     said = reknit("peer", "--topic", "t", "-C", "1", "-W", "0.1")
     assert (said.code, said.err.splitlines()[-1]) == (1, "reknit: peer: 0 of 1 events within 0.1 s")
 
@@ -53,6 +57,9 @@ def test_one_that_is_alone_has_its_own_events(reknit: Callable[..., Any]) -> Non
         (["--topic", "a", "-o", "q=1"], "is no [TOPIC:]NAME=VALUE"),
         (["--topic", "a", "-o", "b:z=x"], "z cannot be 'x'"),
         (["--topic", "a", "-o", "b:z=100"], "z of b: it is from 1 to 64"),
+        (["--topic", "a", "-o", "scamp.lease_s=soon"], "scamp.lease_s cannot be 'soon'"),
+        (["--topic", "a", "-o", "b:supers.check_s=-1"], "supers.check_s of b: it is 0 or more"),
+        (["--topic", "a", "-o", "scamp=1"], "is no [TOPIC:]NAME=VALUE"),
         (["--topic", "a", "-o", "membership=chance"], "it is one of"),
         (["--topic", "a", "--contact", "nobody"], "is no HOST:PORT"),
         (["--topic", "a", "--listen", "192.0.2.7:7400"], "need a secret"),
@@ -71,3 +78,12 @@ def test_parameters_for_all_topics_and_for_one() -> None:
     assert (options.topic.c, options.topic.g, options.topic.membership) == (2.0, 5.0, "structured")
     italy = options.of("soccer/italy")
     assert (italy.c, italy.g, italy.publisher_forces_upward) == (2.0, 9.0, True)
+
+
+def test_every_parameter_of_a_topic_can_be_said() -> None:
+    pairs = ["population=30", "seen_max=9", "scamp.heartbeat_s=2", "a/b:supers.search_fan=7", "a/b:scamp.copies=2"]
+    options = _options([], "scamp", pairs)
+    assert (options.topic.population, options.topic.seen_max, options.topic.scamp.heartbeat_s) == (30, 9, 2.0)
+    assert (options.topic.scamp.copies, options.topic.supers.search_fan) == (1, 3)
+    below = options.of("a/b")
+    assert (below.population, below.scamp.heartbeat_s, below.scamp.copies, below.supers.search_fan) == (30, 2.0, 2, 7)

@@ -23,7 +23,14 @@ def test_a_trial(reknit: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"), [(["--topic", "a/#"], "filters only"), (["--membership", "x"], "it is one of")]
+    ("words", "error"),
+    [
+        (["--topic", "a/#"], "filters only"),
+        (["--membership", "x"], "it is one of"),
+        (["-c", "nan"], "peers: c: it is a number"),
+        (["-c", "inf"], "peers: c: it is a number"),
+        (["-g", "-1"], "peers: g: it is 0 or more"),
+    ],
 )
 def test_bad_input_is_one_line(reknit: Callable[..., Any], words: list[str], error: str) -> None:
     said = reknit("peers", *words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,8 +20,8 @@ __all__ = ["parents_of", "peer", "register", "secret_of"]
 ANSWER_S = 5.0
 """After so long without a word from anybody, the user is told."""
 SECRET_BYTES_MIN = 8
-TERMS = ("c", "g", "a", "z", "tau", "p_sel", "membership", "publisher_forces_upward")
-"""Parameters of a topic that can be said here."""
+GROUPS = ("scamp", "supers")
+"""Of the parameters of a topic: those in a group are named with it, as ``scamp.lease_s``."""
 
 
 def register(app: typer.Typer) -> None:
@@ -57,12 +57,15 @@ def peer(
     ] = [],  # noqa: B006
     membership: Annotated[str, typer.Option("--membership", help="How members know each other, by name.")] = "scamp",
     option: Annotated[
-        list[str], typer.Option("-o", "--option", metavar="[TOPIC:]NAME=VALUE", help="c, g, a, z, tau or another.")
+        list[str],
+        typer.Option("-o", "--option", metavar="[TOPIC:]NAME=VALUE", help="c, g, scamp.lease_s or another."),
     ] = [],  # noqa: B006
     secret_file: Annotated[str, typer.Option("--secret-file", metavar="FILE", help="What all peers share.")] = "",
     count: Annotated[int, typer.Option("-C", min=0, help="End after so many events.")] = 0,
     wait: Annotated[float, typer.Option("-W", min=0, metavar="SECONDS", help="End after so long.")] = 0,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print the topic before the payload.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print the topic before the payload, and counters in the end.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each event.")] = False,
 ) -> None:
     """Be a member of communities, without any broker.
@@ -143,22 +146,36 @@ def _terms(terms: TopicOptions, pairs: list[str]) -> tuple[TopicOptions, dict[st
     """For all topics, and for those that were named; what is said of all holds for these, too."""
     import msgspec
 
+    plain = _flat(msgspec.to_builtins(terms))
     said: dict[str, dict[str, str]] = {"": {}}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         topic, _, key = name.rpartition(":")
-        if not equals or key not in TERMS:
-            raise BadInput(f"--option: {pair!r} is no [TOPIC:]NAME=VALUE, where NAME is one of {', '.join(TERMS)}")
+        if not equals or key not in plain:
+            raise BadInput(f"--option: {pair!r} is no [TOPIC:]NAME=VALUE, where NAME is one of {', '.join(plain)}")
         said.setdefault(topic, {})[key] = value
     found = {}
     for topic, values in said.items():
+        chosen = {**plain, **said[""], **values}
         try:
-            document = {**msgspec.to_builtins(terms), **said[""], **values}
-            found[topic] = msgspec.convert(document, type(terms), strict=False)
+            found[topic] = msgspec.convert(_grouped(chosen), type(terms), strict=False)
         except msgspec.ValidationError as error:
             key = str(error).rpartition("$.")[2].strip("`")
-            raise BadInput(f"--option: {key} cannot be {document[key]!r}") from None
+            raise BadInput(f"--option: {key} cannot be {chosen[key]!r}") from None
     return found.pop(""), found
+
+
+def _flat(document: dict[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in document.items() if key not in GROUPS}
+    return found | {f"{group}.{key}": value for group in GROUPS for key, value in document[group].items()}
+
+
+def _grouped(flat: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {group: {} for group in GROUPS}
+    for name, value in flat.items():
+        group, _, key = name.rpartition(".")
+        (found[group] if group else found)[key] = value
+    return found
 
 
 async def _run(asked: _Asked, options: PeerOptions) -> int:
@@ -182,6 +199,18 @@ async def _run(asked: _Asked, options: PeerOptions) -> int:
             return await _print(subscriptions, asked) if subscriptions else 0
         finally:
             doubt.cancel()
+            _print_counters(member, asked)
+
+
+def _print_counters(member: LivePeer, asked: _Asked) -> None:
+    """What is not 0, where the user wants to know more; apart from the events."""
+    import json
+
+    counted = {name: count for name, count in sorted(member.counters.items()) if count}
+    if asked.as_json:
+        typer.echo(json.dumps({"counters": counted}), err=True)
+    elif asked.verbose:
+        typer.echo(f"counted: {', '.join(f'{name} {count}' for name, count in counted.items()) or 'nothing'}", err=True)
 
 
 async def _doubt(member: LivePeer, contacts: tuple[str, ...]) -> None:

@@ -45,7 +45,7 @@ def peers(
     import asyncio
 
     from reknit.community.memberships.names import membership_of
-    from reknit.community.options import TopicOptions
+    from reknit.community.options import TopicOptions, check_options
     from reknit.live.peers.trial import TrialPlan, brisk, run_trial
     from reknit.wire.peers import check_community
 
@@ -53,9 +53,10 @@ def peers(
         membership_of(membership)
         for each in topic:
             check_community(each)
+        options = brisk(count, TopicOptions(c=c, g=g, membership=membership))
+        check_options(options)
     except ValueError as error:
         raise BadInput(f"peers: {error}") from None
-    options = brisk(count, TopicOptions(c=c, g=g, membership=membership))
     plan = TrialPlan(sizes_of(count, topic), events, rate, payload, options=options, seed=seed)
     outcome = asyncio.run(run_trial(plan))
     _print(plan, outcome, as_json)

@@ -78,6 +78,10 @@ class Courier:
         else:
             del self._waiting[ack.number]
 
+    def is_waiting_for(self, *kinds: type[Word]) -> bool:
+        """Whether a word of one of these kinds has not been confirmed."""
+        return any(isinstance(each.word, kinds) for each in self._waiting.values())
+
     def deadline(self) -> float:
         return min((each.next_at for each in self._waiting.values()), default=inf)
 

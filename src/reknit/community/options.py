@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isfinite
+from typing import TypeAlias
 
 import msgspec
 
-from reknit.wire.peers import HOPS_MAX, LEASE_S_MAX, PEERS_MAX
+from reknit.community.census import BEATS_MIN
+from reknit.wire.peers import BITS_MAX, HOPS_MAX, LEASE_S_MAX, PEERS_MAX, REFERENCES_MAX
 
 __all__ = [
     "BadOption",
@@ -163,32 +165,113 @@ def check_options(options: PeerOptions) -> None:
     global _good
     if options is _good:
         return
+    _check("", _peer_rules(options) + _courier_rules(options.courier) + _grid_rules(options.grid))
     for topic, terms in {"": options.topic, **options.topics}.items():
-        for name, is_good, ought in _rules(terms):
-            if not is_good:
-                raise BadOption(f"{name}{' of ' if topic else ''}{topic}: it is {ought}")
+        _check(topic, _rules(terms) + _scamp_rules(terms.scamp) + _super_rules(terms.supers))
     _good = options
 
 
 _good: PeerOptions | None = None
 
+_Rule: TypeAlias = tuple[str, bool, str]
+"""A parameter, whether it can be so, and what it has to be. A comparison with no number is false."""
 
-def _rules(terms: TopicOptions) -> list[tuple[str, bool, str]]:
-    """By parameter, whether it can be so, and what it has to be. A comparison with no number is false."""
-    scamp = terms.scamp
+
+def _check(topic: str, rules: list[_Rule]) -> None:
+    for name, is_good, ought in rules:
+        if not is_good:
+            raise BadOption(f"{name}{' of ' if topic else ''}{topic}: it is {ought}")
+
+
+def _positive(name: str, value: float) -> _Rule:
+    return name, 0.0 < value < inf, "more than 0"
+
+
+def _from(least: int, name: str, value: float) -> _Rule:
+    return name, least <= value < inf, f"{least} or more"
+
+
+def _hops(name: str, value: int) -> _Rule:
+    return name, 0 <= value <= HOPS_MAX, f"from 0 to {HOPS_MAX}"
+
+
+def _lease(name: str, value: float) -> _Rule:
+    return name, 0.0 < value <= LEASE_S_MAX, f"more than 0, and {LEASE_S_MAX:g} at most"
+
+
+def _rules(terms: TopicOptions) -> list[_Rule]:
     return [
         ("c", isfinite(terms.c), "a number"),
-        ("g", 0.0 <= terms.g < inf, "0 or more"),
+        _from(0, "g", terms.g),
         ("z", 1 <= terms.z <= Z_MAX, f"from 1 to {Z_MAX}"),
         ("a", 0.0 < terms.a <= terms.z, "more than 0, and z at most"),
         ("tau", 0 <= terms.alive_min <= terms.z, "from 0 to z"),
         ("p_sel", terms.p_sel is None or 0.0 <= terms.p_sel <= 1.0, "a probability"),
         ("population", terms.population is None or terms.population >= 1, "1 or more"),
-        ("seen_max", terms.seen_max >= 1, "1 or more"),
-        ("scamp.copies", scamp.copies >= 0, "0 or more"),
-        ("scamp.lease_s", 0.0 < scamp.lease_s <= LEASE_S_MAX, f"more than 0, and {LEASE_S_MAX:g} at most"),
-        ("scamp.heartbeat_s", 0.0 < scamp.heartbeat_s < inf, "more than 0"),
-        ("scamp.walk_hops", 0 <= scamp.walk_hops <= HOPS_MAX, f"from 0 to {HOPS_MAX}"),
-        ("scamp.view_max", scamp.view_max >= 1, "1 or more"),
-        ("supers.search_hops", 0 <= terms.supers.search_hops <= HOPS_MAX, f"from 0 to {HOPS_MAX}"),
+        _from(1, "seen_max", terms.seen_max),
+    ]
+
+
+def _scamp_rules(scamp: ScampOptions) -> list[_Rule]:
+    return [
+        _from(0, "scamp.copies", scamp.copies),
+        _lease("scamp.lease_s", scamp.lease_s),
+        _positive("scamp.heartbeat_s", scamp.heartbeat_s),
+        _from(1, "scamp.isolation_beats", scamp.isolation_beats),
+        _from(BEATS_MIN, "scamp.epoch_beats", scamp.epoch_beats),
+        _hops("scamp.walk_hops", scamp.walk_hops),
+        _from(0, "scamp.reunion_s", scamp.reunion_s),
+        _from(1, "scamp.view_max", scamp.view_max),
+    ]
+
+
+def _super_rules(supers: SuperOptions) -> list[_Rule]:
+    return [
+        _from(0, "supers.check_s", supers.check_s),
+        _positive("supers.answer_s", supers.answer_s),
+        _from(0, "supers.failed_s", supers.failed_s),
+        _from(0, "supers.search_s", supers.search_s),
+        _positive("supers.search_s_max", supers.search_s_max),
+        _hops("supers.search_hops", supers.search_hops),
+        _from(1, "supers.search_fan", supers.search_fan),
+    ]
+
+
+def _peer_rules(options: PeerOptions) -> list[_Rule]:
+    return [
+        _from(1, "communities_max", options.communities_max),
+        _from(1, "contacts_max", options.contacts_max),
+        _from(0, "absent_s", options.absent_s),
+        _positive("absent_s_max", options.absent_s_max),
+        _from(1, "pending_max", options.pending_max),
+        _from(0, "pending_s_max", options.pending_s_max),
+    ]
+
+
+def _courier_rules(courier: CourierOptions) -> list[_Rule]:
+    return [
+        _positive("courier.retry_s", courier.retry_s),
+        _from(1, "courier.backoff", courier.backoff),
+        _from(1, "courier.tries", courier.tries),
+        _from(0, "courier.waiting_max", courier.waiting_max),
+    ]
+
+
+def _grid_rules(grid: GridOptions) -> list[_Rule]:
+    return [
+        ("grid.references_max", 1 <= grid.references_max <= REFERENCES_MAX, f"from 1 to {REFERENCES_MAX}"),
+        _from(1, "grid.replicas_min", grid.replicas_min),
+        ("grid.replicas_max", grid.replicas_min <= grid.replicas_max, "replicas_min or more"),
+        ("grid.path_bits_max", 0 <= grid.path_bits_max <= BITS_MAX, f"from 0 to {BITS_MAX}"),
+        _hops("grid.depth_max", grid.depth_max),
+        _positive("grid.meet_s", grid.meet_s),
+        ("grid.meet_s_max", grid.meet_s <= grid.meet_s_max < inf, "meet_s or more"),
+        _positive("grid.answer_s", grid.answer_s),
+        _from(1, "grid.tries", grid.tries),
+        _hops("grid.hops_max", grid.hops_max),
+        _lease("grid.lease_s", grid.lease_s),
+        ("grid.refresh_s", 0.0 < grid.refresh_s <= grid.lease_s / 2, "more than 0, and half of lease_s at most"),
+        _from(1, "grid.entries_max", grid.entries_max),
+        _from(1, "grid.topics_max", grid.topics_max),
+        _from(1, "grid.acquaintances_max", grid.acquaintances_max),
     ]

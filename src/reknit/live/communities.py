@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from reknit.community.hierarchy import Hierarchy
 from reknit.community.memberships.names import membership_of
-from reknit.community.options import CourierOptions, PeerOptions, TopicOptions
+from reknit.community.options import CourierOptions, PeerOptions, TopicOptions, check_options
 from reknit.live.address import parse_address
 from reknit.live.errors import ConfigError
 from reknit.live.peers.member import LivePeer, peer
@@ -35,6 +35,11 @@ class CommunitiesSection(Struct, forbid_unknown_fields=True, frozen=True):
     contacts: tuple[str, ...] = ()
     secret_file: str = ""
     membership: str = "scamp"
+    c: float = 5.0
+    g: float = 5.0
+    a: float = 1.0
+    z: int = 3
+    """The paper's letters, for all topics; see ``TopicOptions``."""
     parents: Mapping[str, tuple[str, ...]] = {}
     """By topic, its parents where they are others than the topic one level up; the peers' own."""
     brokers: str = "brokers"
@@ -51,6 +56,7 @@ def check_communities(section: CommunitiesSection) -> None:
             check_community(topic)
         membership_of(section.membership)
         Hierarchy(section.parents)
+        check_options(_options_of(section))
     except ValueError as error:
         raise ConfigError(f"communities: {error}") from None
     for side in (section.brokers, section.peers):
@@ -63,15 +69,26 @@ def check_communities(section: CommunitiesSection) -> None:
     make_peer(section)
 
 
-def make_peer(section: CommunitiesSection) -> LivePeer:
-    topic = TopicOptions(membership=section.membership, publisher_forces_upward=True)
-    options = PeerOptions(
+def _options_of(section: CommunitiesSection) -> PeerOptions:
+    topic = TopicOptions(
+        c=section.c,
+        g=section.g,
+        a=section.a,
+        z=section.z,
+        membership=section.membership,
+        publisher_forces_upward=True,
+    )
+    return PeerOptions(
         topic=topic,
         parents=section.parents,
         courier=CourierOptions(backoff=2.0),
         pending_s_max=PENDING_S,
         pending_max=PENDING_MAX,
     )
+
+
+def make_peer(section: CommunitiesSection) -> LivePeer:
+    options = _options_of(section)
     try:
         secret = Path(section.secret_file).read_bytes().strip() if section.secret_file else b""
     except OSError as error:

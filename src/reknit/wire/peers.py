@@ -19,6 +19,7 @@ from reknit.model.topic import TOPIC_LEVELS_MAX, check_topic
 from reknit.wire._grid import (
     BITS_MAX,
     ENTRIES_MAX,
+    REFERENCES_MAX,
     Copies,
     Exchange,
     Exchanged,
@@ -40,6 +41,7 @@ __all__ = [
     "LEASE_S_MAX",
     "MINIMA",
     "PEERS_MAX",
+    "REFERENCES_MAX",
     "ROOT",
     "VERSION",
     "Ack",

@@ -128,6 +128,43 @@ def test_a_callback_that_fails_keeps_nobody_from_an_event(
     assert [record.getMessage() for record in caplog.records] == ["the callback for t failed"]
 
 
+def test_who_ends_repeats_its_goodbye_if_that_was_lost(until: Callable[..., Any]) -> None:
+    async def play() -> None:
+        async with gathered("t") as (stays,):
+            leaves = reknit.peer(contacts=[stays.address], options=QUICK)
+            async with leaves:
+                leaves.subscribe("t", callback=lambda event: None)
+                await _linked(leaves, "t", ("t", "t"))
+                membership = stays.core.communities["t"].membership
+                await until(lambda: leaves.address in membership.view)
+                port = leaves.driver.port
+                send, lost = port.send, set[bytes]()
+
+                def lose_once(to: str, word: bytes) -> None:
+                    if word in lost:
+                        send(to, word)
+                    lost.add(word)
+
+                port.send = lose_once  # type: ignore[method-assign]
+            assert lost
+            assert leaves.address not in membership.view
+
+    asyncio.run(play())
+
+
+def test_nobody_waits_for_ever_for_those_who_do_not_answer() -> None:
+    async def play() -> None:
+        one = reknit.peer(options=QUICK)
+        one.goodbye_s_max = 0.1
+        async with one:
+            one.subscribe("t", callback=lambda event: None)
+            one.core.communities["t"].membership.join(("127.0.0.1:9",))
+        with pytest.raises(PeerClosed):
+            one.subscribe("t")
+
+    asyncio.run(play())
+
+
 def test_forged_words_change_nothing_and_no_table_outgrows_its_bound(until: Callable[..., Any]) -> None:
     async def play() -> None:
         async with gathered("t", "t") as (one, _):

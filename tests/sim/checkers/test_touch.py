@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reknit.model.pattern import Pattern
-from reknit.sim.checkers.touch import MOMENTS_MAX, check_touch
+from reknit.sim.checkers.touch import MOMENTS_MAX, MOMENTS_OF_ALL_MAX, check_touch
 from reknit.sim.checkers.views import TABLE
 from reknit.trace.records import Kind, Record
 
@@ -30,11 +30,34 @@ RING = [*(member(name) for name in "pqr"), knows("p", "q"), knows("q", "r"), kno
 
 def test_a_ring_holds_together_and_a_chain_does_not() -> None:
     assert told(*RING, *LONG) == []
-    assert told(*RING[:-1], *LONG) == ["the 3 members of a/b/# do not all reach each other"]
+    assert told(*RING[:-1], *LONG) == [
+        "q and most of the 3 members of a/b/# do not reach each other",
+        "r and most of the 3 members of a/b/# do not reach each other",
+    ]
 
 
 def test_one_that_nobody_knows_is_seen() -> None:
-    assert told(*RING, member("s"), knows("s", "p"), *LONG) == ["the 4 members of a/b/# do not all reach each other"]
+    assert told(*RING, member("s"), knows("s", "p"), *LONG) == [
+        "s and most of the 4 members of a/b/# do not reach each other"
+    ]
+
+
+def test_of_two_parts_the_smaller_one_is_out_of_reach() -> None:
+    pair = [member("s"), member("t"), knows("s", "t"), knows("t", "s"), knows("s", "p")]
+    assert told(*pair, *RING, *LONG) == [
+        "s and most of the 5 members of a/b/# do not reach each other",
+        "t and most of the 5 members of a/b/# do not reach each other",
+    ]
+
+
+def test_one_after_the_other_may_be_unknown_for_a_moment_but_not_all_the_time() -> None:
+    gone = [knows("r", "p", kind=Kind.ROUTE_REMOVED), CALM, knows("r", "p")]
+    other = [knows("q", "r", kind=Kind.ROUTE_REMOVED), knows("q", "p"), CALM, knows("q", "r")]
+    other.append(knows("q", "p", kind=Kind.ROUTE_REMOVED))
+    ring = [*RING, knows("r", "q")]
+    turns = [*gone, *other] * (MOMENTS_OF_ALL_MAX // 2)
+    assert told(*ring, *turns[: -len(other)]) == []
+    assert told(*ring, *turns) == ["the 3 members of a/b/# do not all reach each other"]
 
 
 def test_for_a_moment_it_may_be_so_and_who_comes_or_goes_begins_it_anew() -> None:

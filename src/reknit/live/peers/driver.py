@@ -7,6 +7,7 @@ means, or who wants what is delivered.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from reknit.community.peer import Peer
 from reknit.live.peers.port import PeerPort
 from reknit.model.event import Event
 from reknit.trace.records import Record
+from reknit.wire.peers import Remove, Replace, Withdraw
 
 __all__ = ["ALARM_S_MIN", "PeerDriver"]
 
@@ -47,6 +49,7 @@ class PeerDriver:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._goodbye: asyncio.Event | None = None
         port.received = self._received
 
     def give(self, given: Input) -> None:
@@ -67,6 +70,13 @@ class PeerDriver:
             await future
         else:
             await asyncio.sleep(0)  # whoever publishes in a loop lets the sockets have their turn
+
+    async def said_goodbye(self, within_s: float) -> None:
+        """Until those who have to know that it leaves have confirmed it; what was lost is repeated meanwhile."""
+        self._goodbye = asyncio.Event()
+        self._finish()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._goodbye.wait(), within_s)
 
     def stop(self) -> None:
         self.port.received = lambda sender, word: None
@@ -100,6 +110,8 @@ class PeerDriver:
     def _finish(self) -> None:
         if self._waiting:
             self._release()
+        if self._goodbye is not None and not self.peer.courier.is_waiting_for(Remove, Replace, Withdraw):
+            self._goodbye.set()
         at = self.peer.deadline()
         if at is not None and at < self._alarm_at:
             if self._alarm is not None:

@@ -56,6 +56,9 @@ _log = logging.getLogger("reknit.live.peers")
 QUEUE_EVENTS_MAX = 100_000
 """Events that wait for one subscription's loop; beyond it that loop gets ``FellBehind``."""
 
+GOODBYE_S_MAX = 1.0
+"""At its end a peer waits so long for those whom it tells to confirm that."""
+
 EVENT_BYTES_MAX = WORD_BYTES_MAX - 64 * 1024
 """Beside an event, a word says which way it has come."""
 
@@ -191,6 +194,7 @@ class LivePeer:
     ) -> None:
         self.address = ""
         self.callback_failures = 0
+        self.goodbye_s_max = GOODBYE_S_MAX
         self._listen = parse_address(listen, "listen")
         self._contacts = tuple(contacts)
         self._secret = secret
@@ -224,7 +228,7 @@ class LivePeer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Leave all communities, which others are told, and end."""
+        """Leave all communities, which others are told until they have confirmed it, and end."""
         driver = self._running()
         for topic in list(driver.peer.communities):
             driver.give(Leave(topic))
@@ -232,7 +236,8 @@ class LivePeer:
             subscription.end(None)
         self._subscriptions.clear()
         self._driver = None
-        await self._undo.aclose()
+        async with self._undo:
+            await driver.said_goodbye(self.goodbye_s_max)
 
     def _running(self) -> PeerDriver:
         if self._driver is None:

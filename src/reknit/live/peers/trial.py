@@ -137,6 +137,7 @@ class Crowd:
         for topic in topics:
             contacts = self.rng.sample(known, min(CONTACTS, len(known)))
             each = peer(contacts=contacts, secret=self.plan.secret, options=self.options, observe=self._observe)
+            each.goodbye_s_max = 0.0  # all end together, and nobody is left to care
             await undo.enter_async_context(each)
             known.append(each.address)
             self.peers.append((topic, each))

@@ -3,7 +3,8 @@
 Whoever is a member must be known, or no formula owes it anything. When all is calm, gossip can get from each member of
 a community to each other one by their tables as they are; and somebody of the community knows somebody of the nearest
 one above it that has members, for each of its parents. Tables are drawn by chance and anew all the time, so a member
-may be in nobody's for a moment; but it notices, and not for long.
+may be in nobody's for a moment; but it notices, and not for long. Nor may it be one member after the other all the
+time: with ``ln N + c`` in each table, somebody is in none of them in ``1 - exp(-exp(-c))`` of all moments, and no more.
 
 Owns: that judgement. Must not know: anything but the trace, and which community is above which.
 """
@@ -19,7 +20,10 @@ from reknit.trace.records import Kind, Record
 __all__ = ["Ladders", "check_touch"]
 
 MOMENTS_MAX = 3
-"""Of calm, one after the other, for which it may be otherwise."""
+"""Of calm, one after the other, at which it may not be so for one member, or for those above."""
+
+MOMENTS_OF_ALL_MAX = 6
+"""The same for a community, whoever it is that is out of reach: with c = 2, an eighth of all, five in a million."""
 
 Ladders = Callable[[str], list[tuple[str, ...]]]
 """From a community's topic filter to a ladder for each of its parents: the parent, and all above it, nearest first."""
@@ -33,32 +37,45 @@ def check_touch(records: Iterable[Record], ladders: Ladders) -> list[Violation]:
         if record.kind in (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.CRASHED, Kind.STARTED):
             since = {}
         elif record.kind is Kind.CALM:
-            since = {wrong: since.get(wrong, 0) + 1 for wrong in _wrong(tables, ladders)}
-            found += [Violation("touch", record.time, wrong) for wrong, times in since.items() if times == MOMENTS_MAX]
+            wrong = dict(_wrong(tables, ladders))
+            since = {what: since.get(what, 0) + 1 for what in wrong}
+            found += [Violation("touch", record.time, what) for what, most in wrong.items() if since[what] == most]
     return found
 
 
-def _wrong(tables: Tables, ladders: Ladders) -> Iterator[str]:
+def _wrong(tables: Tables, ladders: Ladders) -> Iterator[tuple[str, int]]:
+    """What is wrong at this moment, and at how many, one after the other, it must not be."""
     for topic, members in tables.members.items():
         if not members:
             continue
-        if not _hangs_together(tables, topic):
-            yield f"the {len(members)} members of {topic} do not all reach each other"
+        apart = _apart(tables, topic)
+        if apart:
+            yield f"the {len(members)} members of {topic} do not all reach each other", MOMENTS_OF_ALL_MAX
+        for peer in apart:
+            yield f"{peer} and most of the {len(members)} members of {topic} do not reach each other", MOMENTS_MAX
         for ladder in ladders(topic):
             nearest = next((each for each in ladder if tables.members.get(each)), None)
             if nearest is not None and not _is_linked(tables, topic, nearest):
-                yield f"nobody of {topic} knows anybody of {nearest}, above it"
+                yield f"nobody of {topic} knows anybody of {nearest}, above it", MOMENTS_MAX
 
 
-def _hangs_together(tables: Tables, topic: str) -> bool:
+def _apart(tables: Tables, topic: str) -> list[str]:
+    """Who is not among the most members that reach each other; of several parts of one size, the first counts."""
     members = tables.members[topic]
     there = {peer: [other for other in tables.table(peer, topic) if other in members] for peer in members}
     back: dict[str, list[str]] = {peer: [] for peer in members}
     for peer, others in there.items():
         for other in others:
             back[other].append(peer)
-    first = next(iter(members))
-    return len(_reached(first, there)) == len(_reached(first, back)) == len(members)
+    most: dict[str, None] = {}
+    left = dict.fromkeys(members)
+    while len(left) > len(most):
+        first = next(iter(left))
+        behind = _reached(first, back)
+        part = {peer: None for peer in _reached(first, there) if peer in behind}
+        most = part if len(part) > len(most) else most
+        left = {peer: None for peer in left if peer not in part}
+    return [peer for peer in members if peer not in most]
 
 
 def _reached(first: str, ways: dict[str, list[str]]) -> dict[str, None]:

@@ -178,7 +178,19 @@ class Cluster:
             return False
         names = {each.name for each in near if each is not None}
         known = [{each.name, *each.replacing.repair.others(name)} for each in near if each is not None]
-        return len(known) == len(near) and all(names <= each for each in known)
+        return len(known) == len(near) and all(names <= each for each in known) and not self._is_the_last_way(name)
+
+    def _is_the_last_way(self, name: str) -> bool:
+        """Somebody has lost a neighbour, and of all whom it could turn to only this one lives."""
+        losers = [
+            (node.broker, peer)
+            for node in self.nodes.values()
+            if node.broker is not None
+            for peer in node.broker.links.of
+            if self.nodes[peer].lost
+        ]
+        ways = [list(filter(self.is_alive, broker.replacing.repair.others(peer))) for broker, peer in losers]
+        return [name] in ways
 
     def can_part(self, one: str, other: str) -> bool:
         """There is another way between these neighbours: one of them can reach a neighbour of the other.

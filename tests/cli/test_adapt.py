@@ -18,7 +18,7 @@ from reknit.planning.plan import Evidence
 Reknit = Callable[..., Any]
 LINE = [("b1", "b2"), ("b2", "b3")]
 TALK = [Flow(("b1", "b3"), 100), Flow(("b2", "b3"), 20)]
-EVIDENCE = Evidence(120, 2, 60.0, ["trace"])
+EVIDENCE = Evidence(120, 2, 60.0)
 
 
 def order(state: Path | None = None) -> _Order:

@@ -8,9 +8,25 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from reknit.core.placement.interests import cluster_of
+from reknit.core.placement.options import PlacementOptions as LiveOptions
 from reknit.pipeline.flow import BadFlow
-from reknit.pipeline.placement import INTERESTS, Placing, brokers, compared, placed, rules, users
+from reknit.pipeline.placement import (
+    HOMES,
+    INTERESTS,
+    NETWORK,
+    Placing,
+    brokers,
+    compared,
+    moves,
+    named,
+    placed,
+    placement_plan_of,
+    rules,
+    users,
+)
 from reknit.planning.placement import Placement, PlacementOptions
+from reknit.planning.placement_plan import PlacementEvidence, PlacementRules
 
 MODES = 4
 TOPICS_OF_A_MODE = 6
@@ -28,8 +44,9 @@ TOLD = Placing(brokers=7, cluster=4, load_weight=1.0, update=5, seed=3)
 
 def made(spark: SparkSession, told: Placing, parts: int = 1) -> tuple[DataFrame, DataFrame]:
     rows = spark.createDataFrame(people(), INTERESTS.schema).repartition(parts)
-    everybody = users(told, rows).cache()
-    return everybody, placed(told, everybody).cache()
+    numbers = named(told, None)
+    everybody = users(told, rows, numbers, None).cache()
+    return everybody, placed(told, everybody, numbers, None).cache()
 
 
 def rows_of(frame: DataFrame, *order: str) -> list[tuple[Any, ...]]:
@@ -67,7 +84,7 @@ def test_by_interest_brokers_subscribe_to_less_than_if_users_stay(spark: SparkSe
     everybody, found = made(spark, told)
     own = brokers(told, found, everybody).cache()
     assert sum(row["users"] for row in own.collect()) == 120
-    by = {row["policy"]: row for row in compared(told, own, found, everybody).collect()}
+    by = {row["policy"]: row for row in compared(told, own, found, everybody, named(told, None)).collect()}
     assert by["interest"]["topics"] < by["static"]["topics"]
     assert by["interest"]["load_mean"] == by["static"]["load_mean"] == 90.0
     assert by["interest"]["topics"] == sum(row["topics"] for row in own.collect())
@@ -76,3 +93,48 @@ def test_by_interest_brokers_subscribe_to_less_than_if_users_stay(spark: SparkSe
 def test_what_is_no_similarity_is_refused() -> None:
     with pytest.raises(BadFlow, match="it is one of overlap"):
         rules(Placing(similarity="taste"))
+
+
+AT_HOME = Placing(clusters=1, load_weight=0.5, update=1, rounds=3, gain_min=0.05, own_topics=False)
+NETWORK_OF = ["east", "north", "south", "west"]
+
+
+def test_clients_with_names_and_homes_become_a_plan(spark: SparkSession) -> None:
+    """Whoever stays is no move; brokers that have nobody yet are there, too; the plan says what the tables say."""
+    interests = spark.createDataFrame(people(), INTERESTS.schema)
+    at = [(user, f"c{user}", NETWORK_OF[user % 3]) for user in range(120)]
+    homes = spark.createDataFrame(at, HOMES.schema)
+    numbers = named(AT_HOME, spark.createDataFrame([(name,) for name in NETWORK_OF], NETWORK.schema))
+    everybody = users(AT_HOME, interests, numbers, homes).cache()
+    found = placed(AT_HOME, everybody, numbers, homes).cache()
+    away = moves(AT_HOME, found, numbers, homes)
+    rows = {row["client"]: (row["start"], row["goal"]) for row in away.collect()}
+    assert 0 < len(rows) < 120
+    assert all(start == NETWORK_OF[int(client[1:]) % 3] != goal for client, (start, goal) in rows.items())
+    plan = placement_plan_of(found, everybody, numbers, away, PlacementRules(load_weight=0.5, rounds=3))
+    assert {move.client: (move.start, move.goal) for move in plan.steps} == rows
+    assert [each.broker for each in plan.at] == NETWORK_OF
+    assert [each.clients_before for each in plan.at] == [40, 40, 40, 0]
+    assert (sum(each.clients_after for each in plan.at), plan.moves) == (120, len(rows))
+    by = {row["policy"]: row["topics"] for row in _compared(found, everybody, numbers)}
+    assert (plan.cost_before, plan.cost_after) == (by["static"], by["interest"])
+    assert plan.cost_after < plan.cost_before
+    assert plan.evidence == PlacementEvidence(120, 360)
+
+
+def _compared(found: DataFrame, everybody: DataFrame, numbers: DataFrame) -> list[Any]:
+    own = brokers(AT_HOME, found, everybody)
+    return compared(AT_HOME, own, found, everybody, numbers).collect()
+
+
+def test_clusters_of_a_network_are_those_of_live_brokers(spark: SparkSession) -> None:
+    network = spark.createDataFrame([(name,) for name in NETWORK_OF], NETWORK.schema)
+    rows = named(Placing(clusters=2), network).collect()
+    options = LiveOptions(clusters=2)
+    assert {row["broker"]: str(row["cluster"]) for row in rows} == {
+        name: cluster_of(name, options) for name in NETWORK_OF
+    }
+    in_order = sorted(rows, key=lambda row: row["number"])
+    assert [row["cluster"] for row in in_order] == sorted(row["cluster"] for row in rows)
+    with pytest.raises(BadFlow, match="a network has at least one"):
+        named(TOLD, network.limit(0))

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from reknit.model.event import Event
 from reknit.pipeline.flow import BadFlow
 from reknit.pipeline.flows.plan import FLOW
-from reknit.pipeline.plan import FLOWS, LINKS, Planned, gains, links, plan_of
+from reknit.pipeline.plan import FLOWS, LINKS, WANTED, Planned, gains, links, plan_of
 from reknit.pipeline.report import StepReport
 from reknit.pipeline.run import Order, run_flow
 from reknit.pipeline.trace import TRACE
@@ -26,7 +26,7 @@ def test_without_a_tree_or_events_there_is_no_plan(spark: SparkSession) -> None:
     with pytest.raises(BadFlow, match="the trace does not show one whole tree at its end"):
         gains(Planned(), none, apart)
     with pytest.raises(BadFlow, match="the trace has no event"):
-        plan_of(none, apart, Rules(), [])
+        plan_of(none, apart, spark.createDataFrame([], WANTED), Rules())
 
 
 def test_a_plan_is_for_one_network(spark: SparkSession) -> None:

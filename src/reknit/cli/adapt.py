@@ -100,8 +100,6 @@ def _go_on(spark: SparkSession, adapter: Adapter, order: _Order) -> None:
 
 def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tuple[list[Flow], Evidence, int]:
     """What a period has carried; and how many records are missing in the trace up to now."""
-    import os
-
     from reknit.pipeline.flows.plan import FLOW
     from reknit.pipeline.plan import Planned, gather
     from reknit.pipeline.run import Order, run_flow
@@ -109,8 +107,7 @@ def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tu
     inputs, told = {"trace": order.trace}, Planned(begin, end)
     report = run_flow(spark, Order(FLOW, told, inputs, order.tables, only=("flows",), allow_gaps=True))
     flows = spark.read.parquet(f"{order.tables}/flows")
-    gathered = gather(flows, [os.path.basename(os.path.normpath(order.trace))])
-    return *gathered, sum(sum(each.missing.values()) for each in report.inputs)
+    return *gather(flows), sum(sum(each.missing.values()) for each in report.inputs)
 
 
 def _end_of_period(adapter: Adapter, order: _Order, flows: list[Flow], evidence: Evidence) -> None:

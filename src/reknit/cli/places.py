@@ -9,7 +9,7 @@ import typer
 from reknit.cli._flags import AdminFlag, DryRunFlag, JsonFlag
 from reknit.cli._problem import BadInput, Failed
 
-__all__ = ["circle_plan", "places", "register"]
+__all__ = ["circle_plan", "places", "register", "ring_of"]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def places(
     if len(brokers) < 2 or len(set(brokers)) < len(brokers):
         raise BadInput("places: name at least two brokers, each once")
     with Operator(admin) as operator:
-        rings = {table["name"]: _ring(table) for table in operator.all("/table")}
+        rings = {table["name"]: ring_of(table) for table in operator.all("/table")}
         if unknown := [name for name in brokers if name not in rings]:
             raise BadInput(f"places: there is no broker {unknown[0]}; there are {', '.join(sorted(rings))}")
         body = circle_plan(rings, brokers)
@@ -41,7 +41,8 @@ def places(
     _print(rings, brokers, body, str(said.get("change", "")), as_json)
 
 
-def _ring(table: dict[str, Any]) -> dict[str, Any]:
+def ring_of(table: dict[str, Any]) -> dict[str, Any]:
+    """What a broker tells of its ring; ``Failed`` if it is on none."""
     if "ring" not in table:
         raise Failed(f"{table['name']} routes by {table['routing']}, and is on no ring")
     ring: dict[str, Any] = table["ring"]

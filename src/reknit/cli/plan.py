@@ -1,4 +1,4 @@
-"""``reknit plan``: from traces to swaps that pay; look at them, carry them out, take them back."""
+"""``reknit plan``: from traces to changes that pay; look at them, carry them out, take them back."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ import typer
 from reknit.cli._flags import AdminFlag, DryRunFlag, GapsFlag, JsonFlag, VerifyFlag
 
 if TYPE_CHECKING:
-    from reknit.core.overlay.swap import Step
-    from reknit.planning.plan import Plan
+    from reknit.planning.files import AnyPlan
 
 __all__ = ["apply", "make", "register", "show", "undo"]
 
 PLAN = "plan.json"
+KINDS = ("tree", "ring", "placement")
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help="The plan.")]
 
-HELP = """Make a plan for the tree from traces; show it, apply it, undo it.
+HELP = """Make a plan from traces: for the tree, for places on a ring, or for clients; show it, apply it, undo it.
 
 \b
     reknit plan --from trace --out plan.json
+    reknit plan --from trace --kind ring
     reknit plan show plan.json
     reknit plan apply plan.json
     reknit plan undo plan.json
 """
 
+LIVE_PLACEMENT = (
+    "a plan of placement is carried out by the brokers themselves: set [options.placement] update_s above 0, "
+    "and clients are told where to connect as they change what they want"
+)
+
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(
-        help=HELP, short_help="Plan changes of the tree from traces, and apply them.", rich_markup_mode=None
-    )
+    verbs = typer.Typer(help=HELP, short_help="Plan changes from traces, and apply them.", rich_markup_mode=None)
     verbs.callback(invoke_without_command=True)(make)
     verbs.command("show", short_help="Show the steps, and what they are to bring.")(show)
     verbs.command("apply", short_help="Carry the plan out while events flow.")(apply)
@@ -45,20 +49,31 @@ def register(app: typer.Typer) -> None:
 def make(
     context: typer.Context,
     traces: Annotated[str, typer.Option("--from", metavar="DIR", help="The trace of a network.")] = "",
+    kind: Annotated[str, typer.Option(metavar="|".join(KINDS), help="What is to change.")] = KINDS[0],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where the plan goes.")] = PLAN,
     tables: Annotated[str, typer.Option(metavar="DIR", help="Where its tables go.")] = "out/pipeline/plan",
     since: Annotated[float, typer.Option(help="Leave out what was published before, in the trace's seconds.")] = 0.0,
-    horizon: Annotated[float, typer.Option(help="How many times the watched time a swap may take to pay.")] = 1.0,
-    degree_max: Annotated[int, typer.Option(min=2, help="Neighbours that a broker may have.")] = 6,
-    steps_max: Annotated[int, typer.Option(min=1, help="Swaps, at most.")] = 100,
-    seed: Annotated[int, typer.Option(help="Kept with the plan.")] = 0,
+    horizon: Annotated[float, typer.Option(help="How many times the watched time a step may take to pay.")] = 1.0,
+    degree_max: Annotated[int, typer.Option(min=2, help="tree: neighbours that a broker may have.")] = 6,
+    steps_max: Annotated[int, typer.Option(min=1, help="tree: swaps, at most.")] = 100,
+    routing: Annotated[
+        str, typer.Option(help="tree: of the brokers; it says which tables travel in a swap.")
+    ] = "subscription-forwarding",
+    delay_weight: Annotated[float, typer.Option(min=0.0, help="ring: what a hop of delay costs, in messages.")] = 1.0,
+    search: Annotated[str, typer.Option(metavar="better|greedy", help="ring: DYNATOPS' own, or further.")] = "better",
+    clusters: Annotated[int, typer.Option(min=1, help="placement: clusters of brokers, as live ones have.")] = 1,
+    load_weight: Annotated[float, typer.Option(min=0.0, help="placement: what a broker's load counts.")] = 1.0,
+    gain_min: Annotated[float, typer.Option(min=0.0, help="placement: by how much a client is better off.")] = 0.05,
+    rounds: Annotated[int, typer.Option(min=1, help="placement: how often each client is looked at.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of what is drawn; kept with the plan.")] = 0,
     allow_gaps: GapsFlag = False,
     master: Annotated[str, typer.Option(help="Spark's master, as local[2].")] = "",
     remote: Annotated[str, typer.Option(help="A server of Spark Connect, as sc://host:15002.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a plan: the swaps that save more crossings of links than the messages they take. The same trace gives the
-    same plan, byte for byte.
+    """Make a plan. For the tree: the swaps that save more crossings of links than the messages they take. For a ring:
+    the changes of places that save more of notifying. For placement: which clients should be at another broker;
+    brokers carry that out by themselves ([options.placement]). The same trace gives the same plan, byte for byte.
 
     Example: reknit plan --from trace --out plan.json
     """
@@ -69,55 +84,29 @@ def make(
 
     if not traces:
         raise BadInput("plan: name a trace with --from, or a verb: show, apply, undo")
-    from reknit.planning.plan import Rules, write_plan
+    from reknit.planning.files import write_plan
+    from reknit.planning.placement_plan import PlacementRules
+    from reknit.planning.plan import Rules
+    from reknit.planning.ring_plan import RingRules
 
-    rules = Rules(horizon=horizon, degree_max=degree_max, steps_max=steps_max, seed=seed)
+    known: dict[str, Rules | RingRules | PlacementRules] = {
+        "tree": Rules(horizon, degree_max, steps_max, routing, seed=seed),
+        "ring": RingRules(horizon, delay_weight, search, seed=seed),
+        "placement": PlacementRules(clusters, load_weight, gain_min=gain_min, rounds=rounds, seed=seed),
+    }
+    if kind not in known:
+        raise BadInput(f"plan: --kind {kind}: it is one of {', '.join(KINDS)}")
     with with_spark():
-        plan = _planned(traces, tables, since, rules, master, remote, allow_gaps)
-    _write(out, write_plan(plan))
+        from reknit.cli._plans.make import Source, make_any
+
+        plan = make_any(Source(traces, tables, since, master, remote, allow_gaps), known[kind])
+    from reknit.cli._plans.keep import note_trace, write
+
+    write(out, write_plan(plan))
+    note_trace(out, traces)
     _print(plan, as_json)
     if not as_json:
         typer.echo(out)
-
-
-def _planned(traces: str, tables: str, since: float, rules: object, master: str, remote: str, allow_gaps: bool) -> Plan:
-    import os
-
-    from reknit.pipeline.flows.plan import FLOW
-    from reknit.pipeline.plan import Planned, plan_of
-    from reknit.pipeline.run import Order, run_flow
-    from reknit.pipeline.session import Place, session
-    from reknit.planning.plan import Rules
-
-    assert isinstance(rules, Rules)
-    with session(Place(master, remote, name="reknit plan")) as spark:
-        run_flow(spark, Order(FLOW, Planned(since), {"trace": traces}, tables, allow_gaps=allow_gaps))
-        flows, links = (spark.read.parquet(f"{tables}/{name}") for name in ("flows", "links"))
-        return plan_of(flows, links, rules, [os.path.basename(os.path.normpath(traces))])
-
-
-def _write(out: str, data: bytes) -> None:
-    from pathlib import Path
-
-    from reknit.cli._problem import BadInput
-
-    try:
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-        Path(out).write_bytes(data)
-    except OSError as error:
-        raise BadInput(f"--out {out}: {error.strerror or error}") from error
-
-
-def _read(file: str) -> Plan:
-    from pathlib import Path
-
-    from reknit.cli._problem import BadInput
-    from reknit.planning.plan import read_plan
-
-    try:
-        return read_plan(Path(file).read_bytes())
-    except OSError as error:
-        raise BadInput(f"{file}: {error.strerror or error}") from error
 
 
 # --- show
@@ -128,47 +117,43 @@ def show(
     picture: Annotated[str, typer.Option(metavar="PNG", help="Draw the tree before and after there.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Show a plan: the tree before and after, each step with what it saves, and what that rests on.
+    """Show a plan: before and after, each step with what it saves and takes, the disruption, and what that rests on.
 
     Example: reknit plan show plan.json --picture plan.png
     """
-    plan = _read(file)
+    from reknit.cli._plans.keep import read
+
+    plan = read(file)
     _print(plan, as_json)
     if picture:
         _draw(plan, picture)
 
 
-def _draw(plan: Plan, picture: str) -> None:
+def _draw(plan: AnyPlan, picture: str) -> None:
     import io
 
+    from reknit.cli._plans.keep import write
+    from reknit.cli._problem import BadInput
     from reknit.cli._trees import Picture, draw
+    from reknit.planning.plan import Plan
 
+    if not isinstance(plan, Plan):
+        raise BadInput("plan show: --picture draws trees, and this plan is of none")
     made = io.BytesIO()
     trees = (("before", plan.before, plan.cost_before), ("after", plan.after, plan.cost_after))
     draw([Picture(f"{title}: {cost:,} crossings", links) for title, links, cost in trees], made)
-    _write(picture, made.getvalue())
+    write(picture, made.getvalue())
 
 
-def _print(plan: Plan, as_json: bool) -> None:
+def _print(plan: AnyPlan, as_json: bool) -> None:
+    from reknit.cli._plans.lines import lines_of
+    from reknit.planning.files import write_plan
+
     if as_json:
-        from reknit.planning.plan import write_plan
-
         typer.echo(write_plan(plan).decode(), nl=False)
         return
-    seen = plan.evidence
-    typer.echo(f"{seen.events:,} events in {seen.seconds:,.1f} s; they crossed links {plan.cost_before:,} times")
-    for step in plan.steps:
-        typer.echo(f"  swap {step.mover} {step.middle} {step.goal}  saves {step.gain:,}, leaves {step.cost_after:,}")
-    if not plan.steps:
-        typer.echo("no swap is worth what it takes")
-        return
-    share = 1 - plan.cost_after / plan.cost_before
-    typer.echo(
-        f"{len(plan.steps)} swaps: {plan.cost_after:,} crossings, {share:.0%} less, for {plan.messages} messages"
-    )
-    typer.echo(f"touches {', '.join(plan.brokers)}")
-    for title, links in (("before", plan.before), ("after", plan.after)):
-        typer.echo(f"{title}: {', '.join(' - '.join(link) for link in links)}")
+    for line in lines_of(plan):
+        typer.echo(line)
 
 
 # --- apply, undo
@@ -178,50 +163,40 @@ def apply(
     file: _File = PLAN,
     dry_run: DryRunFlag = False,
     verify: VerifyFlag = None,
-    trace: Annotated[str, typer.Option(metavar="DIR", help="The network's trace: measure there what was saved.")] = "",
-    watch_s: Annotated[float, typer.Option("--watch-s", min=0.1, help="For so many seconds.")] = 30.0,
+    trace: Annotated[str, typer.Option(metavar="DIR", help="Measure there; by default where the plan is from.")] = "",
+    watch_s: Annotated[float, typer.Option("--watch-s", min=0.0, help="For so many seconds; 0: not at all.")] = 30.0,
+    surprise: Annotated[float, typer.Option(min=0.0, help="A prediction off by more than this part is one.")] = 0.25,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
-    """Carry a plan out, one swap after the other, while events flow. It stops at the first surprise: a tree that is
-    another than the plan was made for, or a swap that is refused; what is done until then can be undone.
+    """Carry a plan out, one step after the other, while events flow. It stops at the first surprise: a tree or ring
+    that is another than the plan was made for, at the beginning or after a step, or a step that is refused. What is
+    done until then can be undone. A plan of placement is carried out by brokers themselves: [options.placement].
 
-    With --trace the network is watched afterwards: what is measured stands beside the prediction, and is kept beside
-    the plan, as FILE.result.json.
+    Afterwards the network's trace is watched: what is measured stands beside the prediction, and is kept beside the
+    plan, as FILE.result.json. Exit code 1 if it is worse than before, or further off than --surprise.
 
     Example: reknit plan apply plan.json --verify --trace trace
     """
-    from reknit.cli._changes.plans import plan_swaps
-    from reknit.cli._changes.run import Manner, run
+    from reknit.cli._changes.run import Manner
+    from reknit.cli._plans.keep import noted_trace, read
+    from reknit.planning.placement_plan import PlacementPlan
+    from reknit.planning.ring_plan import RingPlan
 
-    plan, title = _read(file), f"plan apply {file}"
-    _refuse_empty(plan, title)
-    steps = _steps(plan)
-    run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_swaps(view, title, plan.before, steps))
-    if trace and not dry_run:
-        _measure(plan, file, trace, watch_s, as_json)
+    plan, manner = read(file), Manner(admin, dry_run, verify, as_json)
+    _refuse_empty(plan, f"plan apply {file}")
+    if isinstance(plan, PlacementPlan):
+        _refuse_placement("apply")
+        return
+    from reknit.cli._plans.ring import apply_ring
+    from reknit.cli._plans.tree import apply_tree
+    from reknit.cli._plans.watch import Watch
 
-
-def _measure(plan: Plan, file: str, trace: str, watch_s: float, as_json: bool) -> None:
-    import time
-    from pathlib import Path
-
-    import msgspec
-
-    from reknit.cli._crossings import crossings_in
-    from reknit.planning.result import compare
-    from reknit.trace.writer import FLUSH_S_MAX
-
-    begin = time.time()
-    typer.echo(f"watching for {watch_s:g} s what was saved ...", err=True)
-    time.sleep(watch_s)
-    end = time.time()
-    time.sleep(2 * FLUSH_S_MAX)  # until the last of it is written
-    found = crossings_in(Path(trace), begin, end)
-    result = compare(plan, found.events, found.crossed)
-    data = msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
-    _write(f"{file}.result.json", data)
-    typer.echo(data.decode() if as_json else result.said, nl=not as_json)
+    watch = Watch(trace or noted_trace(file), watch_s, surprise)
+    if isinstance(plan, RingPlan):
+        apply_ring(plan, file, watch, manner)
+    else:
+        apply_tree(plan, file, watch, manner)
 
 
 def undo(
@@ -231,27 +206,40 @@ def undo(
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:
-    """Take a plan back that was carried out: its swaps turned round, the last one first, while events flow.
+    """Take a plan back, or as much of it as was carried out: its steps turned round, the last one first, while events
+    flow.
 
     Example: reknit plan undo plan.json
     """
-    from reknit.cli._changes.plans import plan_swaps
-    from reknit.cli._changes.run import Manner, run
+    from reknit.cli._changes.run import Manner
+    from reknit.cli._plans.keep import read
+    from reknit.planning.placement_plan import PlacementPlan
+    from reknit.planning.ring_plan import RingPlan
 
-    plan, title = _read(file), f"plan undo {file}"
-    _refuse_empty(plan, title)
-    back = [step.inverse for step in reversed(_steps(plan))]
-    run(Manner(admin, dry_run, verify, as_json), lambda _, view: plan_swaps(view, title, plan.after, back))
+    plan, manner = read(file), Manner(admin, dry_run, verify, as_json)
+    _refuse_empty(plan, f"plan undo {file}")
+    match plan:
+        case RingPlan():
+            from reknit.cli._plans.ring import undo_ring
+
+            undo_ring(plan, file, manner)
+        case PlacementPlan():
+            _refuse_placement("undo")
+        case _:
+            from reknit.cli._plans.tree import undo_tree
+
+            undo_tree(plan, file, manner)
 
 
-def _refuse_empty(plan: Plan, title: str) -> None:
+def _refuse_empty(plan: AnyPlan, title: str) -> None:
     from reknit.cli._problem import BadInput
+    from reknit.planning.placement_plan import PlacementPlan
 
-    if not plan.steps:
+    if not (plan.moves if isinstance(plan, PlacementPlan) else plan.steps):
         raise BadInput(f"{title}: the plan has no step")
 
 
-def _steps(plan: Plan) -> list[Step]:
-    from reknit.core.overlay.swap import Step
+def _refuse_placement(verb: str) -> None:
+    from reknit.cli._problem import BadInput
 
-    return [Step(step.mover, step.middle, step.goal) for step in plan.steps]
+    raise BadInput(f"plan {verb}: {LIVE_PLACEMENT}")

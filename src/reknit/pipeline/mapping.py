@@ -8,8 +8,8 @@ Owns: the transforms behind ``ring``. Must not know: how costs are counted, or h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -24,14 +24,14 @@ from reknit.planning.counts import Account, make_account
 from reknit.planning.greedy import Found, dynatops_greedy
 from reknit.planning.notification import Problem
 from reknit.planning.ring import Ring
+from reknit.planning.ring_plan import SEARCHES, Need, RingEvidence, RingPlan, RingRules, make_ring_plan
 from reknit.planning.search import Bounds, better_search
 
-__all__ = ["COSTS", "NEEDS", "PLACES", "RATES", "WANTS", "Mapped", "costs", "needs", "places", "unwanted"]
+__all__ = ["COSTS", "NEEDS", "NETWORK", "PLACES", "RATES", "WANTS", "Mapped", "costs", "needs", "places"]
+__all__ += ["gather_ids", "gather_needs", "ring_plan_of", "unwanted"]
 
 BROKERS_MAX = 5_000
 TOPICS_MAX = 100_000
-
-SEARCHES = ("better", "greedy")
 
 
 class Mapped(Parameters, frozen=True):
@@ -58,6 +58,17 @@ RATES = Input(
     rules=lambda told: (
         *_rules("topic", "events"),
         Rule("no number of events", F.isnan("events") | (F.col("events") < 0)),
+    ),
+    optional=True,
+)
+
+NETWORK = Input(
+    name="network",
+    about="all brokers, and their ids on the ring; those that want something, by their names, where it is left out",
+    schema=columns(broker="string", id="string"),
+    rules=lambda told: (
+        *_rules("broker", "id"),
+        Rule("no id on a ring", ~F.col("id").rlike("^[0-9]{1,20}$")),
     ),
     optional=True,
 )
@@ -90,13 +101,13 @@ def unwanted(told: Mapped, wants: DataFrame, rates: DataFrame | None) -> DataFra
 
 
 PLACES = columns(broker="string", before="long", after="long", moves="bool")
-"""By broker: its id on the ring, by its name at first, and in the mapping."""
+"""By broker: its id on the ring, at first and in the mapping."""
 
 
-def places(told: Mapped, needs: DataFrame) -> DataFrame:
-    names, account = _account(told, needs)
-    found, ids = _found(told, account), account.problem.ring.ids
-    home = _home(names, account.problem.ring)
+def places(told: Mapped, needs: DataFrame, network: DataFrame | None) -> DataFrame:
+    names, account = _account(told, needs, network)
+    home, ids = account.places.copy(), account.problem.ring.ids
+    found = _found(told, account)
     rows = [
         (name, _signed(ids[home[number]]), _signed(ids[place]), bool(home[number] != place))
         for number, (name, place) in enumerate(zip(names, found.places.tolist(), strict=True))
@@ -107,8 +118,8 @@ def places(told: Mapped, needs: DataFrame) -> DataFrame:
 COSTS = columns(quantity="string", value="double")
 
 
-def costs(told: Mapped, needs: DataFrame, places: DataFrame) -> DataFrame:
-    names, account = _account(told, needs)
+def costs(told: Mapped, needs: DataFrame, places: DataFrame, network: DataFrame | None) -> DataFrame:
+    names, account = _account(told, needs, network)
     before, home = account.cost, account.places.copy()
     ids = {_signed(id_): place for place, id_ in enumerate(account.problem.ring.ids)}
     at = {row["broker"]: ids[row["after"]] for row in places.collect()}
@@ -125,34 +136,62 @@ def costs(told: Mapped, needs: DataFrame, places: DataFrame) -> DataFrame:
     return needs.sparkSession.createDataFrame(rows, COSTS).select(*COSTS.fieldNames())
 
 
-def _account(told: Mapped, needs: DataFrame) -> tuple[list[str], Account]:
-    """The brokers in the order of their names, where their names put them."""
-    rows = _gathered(needs)
-    names = sorted({name for row in rows for name in row["brokers"]})
-    if len(names) > BROKERS_MAX:
-        raise BadFlow(f"{len(names):,} brokers: at most {BROKERS_MAX:,} fit on the ring")
+def _account(told: Mapped, needs: DataFrame, network: DataFrame | None) -> tuple[list[str], Account]:
+    """The brokers in the order of their names, where they are now."""
+    rows = gather_needs(needs)
+    ids = gather_ids(rows, network)
+    names = sorted(ids)
     numbers = {name: number for number, name in enumerate(names)}
     wants = np.zeros((len(rows), len(names)), dtype=np.bool_)
     for topic, row in enumerate(rows):
-        wants[topic, [numbers[name] for name in row["brokers"]]] = True
-    ring = Ring([ring_id(name) for name in names])
-    keys = tuple(ring_id(row["topic"]) for row in rows)
-    events = np.array([row["events"] for row in rows], dtype=np.float64)
+        wants[topic, [numbers[name] for name in row.brokers]] = True
+    ring = Ring(list(ids.values()))
+    keys = tuple(ring_id(row.topic) for row in rows)
+    events = np.array([row.events for row in rows], dtype=np.float64)
     problem = Problem(ring, keys, wants, events, told.delay_weight)
-    return names, make_account(problem, _home(names, ring))
+    return names, make_account(problem, np.array([ring.owner(ids[name]) for name in names], dtype=np.int32))
 
 
-def _gathered(needs: DataFrame) -> list[Any]:
+def gather_needs(needs: DataFrame) -> list[Need]:
     rows = needs.limit(TOPICS_MAX + 1).collect()
     if len(rows) > TOPICS_MAX:
         raise BadFlow(f"more than {TOPICS_MAX:,} topics: map the dearest of them")
     if not rows:
         raise BadFlow("nobody wants anything: there is nothing to map")
-    return sorted(rows, key=lambda row: row["topic"])
+    return sorted(
+        (Need(row["topic"], row["events"], tuple(row["brokers"])) for row in rows), key=lambda need: need.topic
+    )
 
 
-def _home(names: list[str], ring: Ring) -> Any:
-    return np.array([ring.owner(ring_id(name)) for name in names], dtype=np.int32)
+def gather_ids(needs: Sequence[Need], network: DataFrame | None) -> dict[str, int]:
+    """By broker, its id: as the network has it, or by the names of those that want something."""
+    wanting = sorted({name for need in needs for name in need.brokers})
+    if network is None:
+        ids = {name: ring_id(name) for name in wanting}
+    else:
+        ids = {row["broker"]: int(row["id"]) for row in network.limit(BROKERS_MAX + 1).collect()}
+        if not ids:
+            raise BadFlow("no broker has an id on a ring: brokers route by rendezvous there")
+        if strangers := [name for name in wanting if name not in ids]:
+            raise BadFlow(f"{strangers[0]} has clients that want something, and is not on the ring")
+    if len(ids) > BROKERS_MAX:
+        raise BadFlow(f"{len(ids):,} brokers: at most {BROKERS_MAX:,} fit on the ring")
+    return ids
+
+
+def ring_plan_of(needs: DataFrame, network: DataFrame, rates: DataFrame, rules: RingRules) -> RingPlan:
+    """The plan that the tables support."""
+    if rules.search not in SEARCHES:
+        raise BadFlow(f"search {rules.search!r}: it is one of {', '.join(SEARCHES)}")
+    gathered = gather_needs(needs)
+    (seen,) = rates.agg(
+        F.sum("events").alias("events"), F.min("first").alias("first"), F.max("last").alias("last")
+    ).collect()
+    if not seen["events"]:
+        raise BadFlow("the trace has no event from which a plan could be made")
+    wants = sum(len(need.brokers) for need in gathered)
+    evidence = RingEvidence(seen["events"], len(gathered), wants, seen["last"] - seen["first"], seen["first"])
+    return make_ring_plan(gather_ids(gathered, network), gathered, rules, evidence)
 
 
 def _found(told: Mapped, account: Account) -> Found:

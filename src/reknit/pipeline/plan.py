@@ -1,4 +1,5 @@
-"""From traces to what a plan of the tree rests on: which brokers events concern, the links there are, what swaps gain.
+"""From traces to what a plan of the tree rests on: which brokers events concern, the links there are,
+what brokers' clients want, and what swaps gain.
 
 Owns: the transforms behind ``plan``, and gathering them for ``reknit.planning``. Must not know: how swaps are chosen,
 or carried out.
@@ -14,18 +15,23 @@ from typing import Annotated, Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from reknit.model.pattern import Pattern
 from reknit.pipeline._judging.history import Entry, History
 from reknit.pipeline.flow import BadFlow, Parameters, Part, columns, told
 from reknit.pipeline.trace import PLACE, placed
+from reknit.pipeline.traffic import held, is_kind
 from reknit.planning.gains import Flow, Gains
 from reknit.planning.plan import Evidence, Plan, Rules, make_plan
 from reknit.planning.tree import Link, NoTree, Tree
 from reknit.trace.records import Kind
 
-__all__ = ["ENDS", "FLOWS", "GAINS", "LINKS", "Planned", "flows", "gains", "gather", "links", "not_watched", "plan_of"]
+__all__ = ["ENDS", "FLOWS", "GAINS", "LINKS", "WANTED", "Planned", "flows", "gains", "gather", "gather_wanted", "links"]
+__all__ += ["not_watched", "plan_of", "wanted"]
 
 FLOWS_MAX = 1_000_000
 """Different sets of brokers that events may concern; they are gathered in one place."""
+WANTED_MAX = 1_000_000
+"""Different subscriptions of brokers, gathered likewise."""
 
 
 class Planned(Parameters, frozen=True):
@@ -35,21 +41,42 @@ class Planned(Parameters, frozen=True):
     until: Annotated[float, told("and those published from this time on; 0 for none")] = 0.0
 
 
-FLOWS = columns(brokers="strings", events="long", first="double", last="double", records="long")
-"""Events by the brokers that they concern: where they were published, and where they were delivered."""
+FLOWS = columns(
+    brokers="strings",
+    events="long",
+    first="double",
+    last="double",
+    records="long",
+    crossed="long",
+    crossed_bytes="long",
+)
+"""Events by the brokers that they concern: where they were published, and where they were delivered.
+
+``crossed``: how often they crossed links; that depends on the tree that there was.
+"""
 
 ENDS = Part("publications and deliveries", lambda told: F.col("kind").isin(Kind.PUBLISHED.value, Kind.DELIVERED.value))
 
 
 def flows(told: Planned, trace: DataFrame) -> DataFrame:
-    watched = _events(told, trace, F.array_sort(F.collect_set("node")).alias("brokers")).where(_outside(told).isNull())
+    watched = _events(told, trace, _concerned(), *_crossed()).where(_outside(told).isNull())
     counted = watched.groupBy("brokers").agg(
         F.count(F.lit(1)).alias("events"),
         F.min("time").alias("first"),
         F.max("time").alias("last"),
-        F.sum("records").alias("records"),
+        *(F.sum(name).alias(name) for name in ("records", "crossed", "crossed_bytes")),
     )
     return counted.select(*FLOWS.fieldNames())
+
+
+def _concerned() -> Column:
+    ends = F.when(is_kind(Kind.PUBLISHED, Kind.DELIVERED), F.col("node"))
+    return F.array_sort(F.collect_set(ends)).alias("brokers")
+
+
+def _crossed() -> tuple[Column, Column]:
+    size = F.when(is_kind(Kind.FORWARDED), F.col("size")).otherwise(0)
+    return F.count_if(is_kind(Kind.FORWARDED)).alias("crossed"), F.sum(size).alias("crossed_bytes")
 
 
 def not_watched(told: Planned, trace: DataFrame) -> DataFrame:
@@ -60,9 +87,11 @@ def not_watched(told: Planned, trace: DataFrame) -> DataFrame:
 
 
 def _events(told: Planned, trace: DataFrame, *further: Column) -> DataFrame:
+    """Those of which more is known than that they have crossed links."""
     published = F.min(F.when(F.col("kind") == Kind.PUBLISHED.value, F.col("time"))).alias("time")
-    events = trace.where(ENDS.rows(told)).groupBy("run", "source", "seq")
-    return events.agg(published, F.count(F.lit(1)).alias("records"), *further)
+    events = trace.where(ENDS.rows(told) | is_kind(Kind.FORWARDED)).groupBy("run", "source", "seq")
+    counted = events.agg(published, F.count_if(ENDS.rows(told)).alias("records"), *further)
+    return counted.where(F.col("records") > 0)
 
 
 def _outside(told: Planned) -> Column:
@@ -110,6 +139,15 @@ def links(told: Planned, trace: DataFrame) -> DataFrame:
     return trace.sparkSession.createDataFrame(History(entries).edges(), LINKS).select(*LINKS.fieldNames())
 
 
+WANTED = columns(broker="string", pattern_topic="string", selector="string")
+"""What the clients of each broker want at the end: the tables that would travel in a swap are made of it."""
+
+
+def wanted(told: Planned, trace: DataFrame) -> DataFrame:
+    rows = held(trace).withColumn("broker", F.col("node"))
+    return rows.select(*WANTED.fieldNames()).distinct()
+
+
 GAINS = columns(mover="string", middle="string", goal="string", gain="long")
 """Every possible swap of the tree, and the crossings of links that it saves."""
 
@@ -139,16 +177,29 @@ def _gathered(flows: DataFrame) -> tuple[list[Flow], list[Any]]:
     return [Flow(tuple(row["brokers"]), row["events"]) for row in in_order], in_order
 
 
-def gather(flows: DataFrame, runs: list[str]) -> tuple[list[Flow], Evidence]:
+def gather(flows: DataFrame) -> tuple[list[Flow], Evidence]:
     """What the planner needs of the table."""
     gathered, rows = _gathered(flows)
-    seconds = max(row["last"] for row in rows) - min(row["first"] for row in rows) if rows else 0.0
-    return gathered, Evidence(sum(flow.events for flow in gathered), len(gathered), seconds, runs)
+    first = min((row["first"] for row in rows), default=0.0)
+    seconds = max((row["last"] for row in rows), default=0.0) - first
+    crossed, size = (sum(row[name] or 0 for row in rows) for name in ("crossed", "crossed_bytes"))
+    events = sum(flow.events for flow in gathered)
+    return gathered, Evidence(events, len(gathered), seconds, first, round(size / crossed) if crossed else 0)
 
 
-def plan_of(flows: DataFrame, links: DataFrame, rules: Rules, runs: list[str]) -> Plan:
-    """The plan that the two tables support."""
-    gathered, evidence = gather(flows, runs)
+def gather_wanted(wanted: DataFrame) -> dict[str, list[Pattern]]:
+    rows = wanted.limit(WANTED_MAX + 1).collect()
+    if len(rows) > WANTED_MAX:
+        raise BadFlow(f"brokers' clients have more than {WANTED_MAX:,} different subscriptions: too many to plan with")
+    found: dict[str, list[Pattern]] = {}
+    for row in rows:
+        found.setdefault(row["broker"], []).append(Pattern(row["pattern_topic"], row["selector"] or ""))
+    return {broker: sorted(found[broker]) for broker in sorted(found)}
+
+
+def plan_of(flows: DataFrame, links: DataFrame, wanted: DataFrame, rules: Rules) -> Plan:
+    """The plan that the three tables support."""
+    gathered, evidence = gather(flows)
     if not gathered:
         raise BadFlow("the trace has no event from which a plan could be made")
-    return make_plan(_tree(links).links, gathered, evidence, rules)
+    return make_plan(_tree(links).links, gathered, evidence, rules, wanted=gather_wanted(wanted))

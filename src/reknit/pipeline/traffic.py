@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "DELAYS", "HOT_TOPICS", "LOADS", "PUBLISHED", "RATES", "SUBSCRIPTIONS", "Watched"]
 __all__ += ["changes", "delays", "hot_topics", "loads", "published", "rates", "subscriptions", "window_of"]
-__all__ += ["TOPIC_SUMS", "is_kind", "not_held", "not_hot", "part", "ranked", "summed"]
+__all__ += ["TOPIC_SUMS", "held", "is_kind", "not_held", "not_hot", "part", "ranked", "summed"]
 
 
 class Watched(Parameters, frozen=True):
@@ -163,9 +163,16 @@ SUBSCRIPTIONS = columns(run="string", node="string", pattern_topic="string", sel
 
 
 def subscriptions(told: Watched, trace: DataFrame) -> DataFrame:
-    held = _wishes(trace).where(_over().isNull())
-    counted = held.groupBy("run", "node", "pattern_topic", "selector").agg(F.count(F.lit(1)).alias("clients"))
+    counted = held(trace).groupBy("run", "node", "pattern_topic", "selector").agg(F.count(F.lit(1)).alias("clients"))
     return counted.select(*SUBSCRIPTIONS.fieldNames())
+
+
+def held(trace: DataFrame, come: Kind = Kind.SUBSCRIBED, gone: Kind = Kind.UNSUBSCRIBED) -> DataFrame:
+    """What each client wants at the end, by the broker that it is at: ``run``, ``node``, ``client``, the pattern.
+
+    With ``joined`` and ``parted`` the same of groups that clients are in.
+    """
+    return _wishes(trace, come, gone).where(_over(come).isNull())
 
 
 def not_held(told: Watched, trace: DataFrame) -> DataFrame:
@@ -180,19 +187,19 @@ def not_held(told: Watched, trace: DataFrame) -> DataFrame:
 _SAID_AGAIN = "words about wishes after which there was another"
 
 
-def _over() -> Column:
+def _over(come: Kind = Kind.SUBSCRIBED) -> Column:
     """Why a wish does not hold at the end; null if it does."""
-    return F.when(F.col("kind") != Kind.SUBSCRIBED.value, F.lit("wishes that were taken back")).when(
+    return F.when(F.col("kind") != come.value, F.lit("wishes that were taken back")).when(
         F.col("at") <= F.col("begun"), F.lit("wishes that ended with a life of their broker")
     )
 
 
-def _wishes(trace: DataFrame) -> DataFrame:
+def _wishes(trace: DataFrame, come: Kind = Kind.SUBSCRIBED, gone: Kind = Kind.UNSUBSCRIBED) -> DataFrame:
     """Each wish of a client with its last word, and when the broker's life began."""
-    rows = placed(trace.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED)))
+    rows = placed(trace.where(is_kind(come, gone, Kind.STARTED, Kind.CRASHED)))
     lives = rows.where(is_kind(Kind.STARTED, Kind.CRASHED)).groupBy("run", "node").agg(F.max(place()).alias("begun"))
     wish = ("run", "node", "client", "pattern_topic", "selector")
-    last = rows.where(is_kind(Kind.SUBSCRIBED, Kind.UNSUBSCRIBED)).groupBy(*wish)
+    last = rows.where(is_kind(come, gone)).groupBy(*wish)
     said = last.agg(
         F.max(F.struct(*PLACE)).alias("at"),
         F.max_by("kind", F.struct(*PLACE)).alias("kind"),

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import msgspec
 
 from reknit.planning.gains import Flow, cost
-from reknit.planning.plan import Evidence, Plan, Rules, make_plan
+from reknit.planning.plan import Evidence, Plan, Rules, make_plan, pays
+from reknit.planning.price import Price, Wanted
 from reknit.planning.rates import ALPHA, expected_next
 from reknit.planning.tree import Link, Tree
 
@@ -100,8 +102,19 @@ class Adapter:
         self.expected = {tuple(brokers): events for brokers, events in memory.expected}
         self.given_up = dict(memory.given_up)
 
-    def see(self, links: Sequence[Link], flows: Sequence[Flow], evidence: Evidence) -> Decision:
-        """At the end of a window: the tree as it is, and what events concerned."""
+    def miss(self) -> None:
+        """A window of which nothing is known: what was pending would not rest on two windows running any more."""
+        self.window += 1
+        self.pending = None
+
+    def see(
+        self,
+        links: Sequence[Link],
+        flows: Sequence[Flow],
+        evidence: Evidence,
+        wanted: Wanted = MappingProxyType({}),
+    ) -> Decision:
+        """At the end of a window: the tree as it is, what events concerned, and what brokers' clients want."""
         self.window += 1
         pending, self.pending = self.pending, None
         if sum(flow.events for flow in flows) < self.patience.events_min:
@@ -115,21 +128,21 @@ class Adapter:
             if self._worth(saved, cost(tree, flows), pending):
                 self._remember(pending)
                 return Decision(f"worth while in two windows running: {saved:,} crossings saved", pending)
-        return self._consider(tree, evidence)
+        return self._consider(tree, evidence, wanted)
 
-    def _consider(self, tree: Tree, evidence: Evidence) -> Decision:
-        plan = self._plan(tree, evidence)
+    def _consider(self, tree: Tree, evidence: Evidence, wanted: Wanted) -> Decision:
+        plan = self._plan(tree, evidence, wanted)
         if not plan.steps or not self._worth(plan.cost_before - plan.cost_after, plan.cost_before, plan):
             return Decision("nothing is worth what it takes")
         self.pending = plan
         return Decision("a plan is worth while; will it be in the next window, too?")
 
-    def _plan(self, tree: Tree, evidence: Evidence) -> Plan:
+    def _plan(self, tree: Tree, evidence: Evidence, wanted: Wanted) -> Plan:
         flows = [Flow(brokers, round(events)) for brokers, events in sorted(self.expected.items()) if round(events)]
         rules = msgspec.structs.replace(
             self.rules, horizon=float(self._free), steps_max=min(self.rules.steps_max, self.patience.steps_max)
         )
-        return make_plan(tree.links, flows, evidence, rules, avoid=self._avoided())
+        return make_plan(tree.links, flows, evidence, rules, self._avoided(), wanted)
 
     @property
     def _free(self) -> int:
@@ -137,7 +150,8 @@ class Adapter:
         return self.patience.rest + 1
 
     def _worth(self, saved: int, before: int, plan: Plan) -> bool:
-        return saved * self._free > plan.messages and saved >= self.patience.share_min * before
+        price = Price(plan.messages, plan.bytes)
+        return pays(saved * self._free, price, plan.evidence.event_bytes) and saved >= self.patience.share_min * before
 
     def _expect(self, flows: Sequence[Flow]) -> None:
         """Eq. 8 for each set of brokers; what was never seen begins with its first observation if all does."""

@@ -33,6 +33,8 @@ class PlacementOptions:
     similarity: str = "overlap"
     own_topics: bool = True
     """Whether a broker's topics count that only this very user has brought: then it rather stays where it is."""
+    gain_min: float = 0.0
+    """Who is somewhere goes elsewhere only where it is better off by more than this; the paper has no such bound."""
 
     def __post_init__(self) -> None:
         if self.similarity not in SIMILARITIES:
@@ -100,7 +102,8 @@ class Placement:
             raise ValueError(f"user {user}: topics are different numbers from 0 to {len(self.counts) - 1}")
         visible, worth = self.utilities(user, topics, asked)
         best = int(visible[int(np.argmax(worth))])
-        if self.home.get(user) == asked and worth.max() <= worth[np.searchsorted(visible, asked)]:
+        here = worth[np.searchsorted(visible, asked)]
+        if self.home.get(user) == asked and worth.max() <= here + self.options.gain_min:
             best = asked  # of equal ones, where it is
         self.place(user, topics, best)
         return best

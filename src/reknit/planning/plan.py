@@ -1,32 +1,29 @@
-"""A plan: swaps in their order, what they are expected to bring, and the evidence; the same bytes for the same input.
+"""A plan of the tree: swaps in their order, what they are expected to bring and to take, and the evidence.
 
-Owns: the search for swaps that are worth more than they cost, and the plan's file. Must not know: where the numbers are
-from, or who carries a plan out.
+Owns: the search for swaps that are worth more than they cost. Must not know: where the numbers are from, how a plan is
+kept (``files``), or who carries it out.
 
 Each swap that is taken lowers the cost by exactly its gain, so the search ends. A swap is worth while if what it saves
-over the horizon (so many times the time that was watched) is more than the messages that it takes.
+over the horizon (so many times the time that was watched) is more than what it takes (``price``): in messages, and in
+bytes where it is known how large events are (reference, section 7.2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 
 from reknit.planning.gains import Flow, Gains, cost
+from reknit.planning.price import SWAP_MESSAGES, Price, Prices, Wanted
 from reknit.planning.tree import Link, Swap, Tree, link, swapped
 
-__all__ = ["BadPlan", "Evidence", "Plan", "Rules", "Step", "make_plan", "read_plan", "write_plan"]
+__all__ = ["VERSION", "Evidence", "Plan", "Rules", "Step", "make_plan", "pays", "trees_of"]
 
-VERSION = 1
-SWAP_MESSAGES = 12
-"""That the three brokers of a swap send each other if nothing fails (the chart of section 8.3 of the reference)."""
-
-
-class BadPlan(ValueError):
-    """A file that is no plan."""
-
-    exit_code = 2
+VERSION = 2
+"""Of plans' files, of all kinds."""
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,13 +34,15 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     degree_max: int = 6
     """Neighbours of a broker, after a swap."""
     steps_max: int = 100
-    swap_messages: int = SWAP_MESSAGES
+    routing: str = "subscription-forwarding"
+    """Of the brokers: it says which tables travel in a swap."""
+    covering: bool = False
     seed: int = 0
     """Kept with the plan. Nothing here is drawn: of equal swaps the first by name is taken."""
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the plan was made from."""
+    """What the plan was made from. Not where that lay: the same trace gives the same plan, wherever it is."""
 
     events: int
     """That crossed a link, or could have."""
@@ -51,7 +50,12 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Different sets of brokers that events involved."""
     seconds: float
     """That were watched."""
-    runs: list[str] = []
+    since: float = 0.0
+    """When the first of them was published, in the trace's seconds."""
+    event_bytes: int = 0
+    """Of an event that crosses a link, on the average, as links count them; 0 where that is not known."""
+    subscriptions: int = 0
+    """Different ones of all brokers, which is what the price of a swap rests on."""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,9 +65,12 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gain: int
     """Crossings of links that it saves, over the time that was watched."""
     cost_after: int
+    messages: int
+    """That it takes."""
+    bytes: int
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="tree"):
     version: int
     before: list[Link]
     after: list[Link]
@@ -75,6 +82,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cost_after: int
     messages: int
     """That the steps take: the price."""
+    bytes: int
     locked: int
     """Times that a broker cannot take part in another change: three for each step. Events wait for none of them."""
     rules: Rules
@@ -87,41 +95,57 @@ def make_plan(
     evidence: Evidence,
     rules: Rules,
     avoid: frozenset[Link] = frozenset(),
+    wanted: Wanted = MappingProxyType({}),
 ) -> Plan:
-    """The best swap first, again and again, as long as one is worth while. ``avoid``: links that no swap may make."""
+    """The best swap first, again and again, as long as one is worth while.
+
+    ``avoid``: links that no swap may make. ``wanted``: by broker, what its clients want.
+    """
     tree = before = Tree(links)
     in_order = sorted(flows, key=lambda flow: flow.brokers)
     now = at_first = cost(before, in_order)
+    evidence = msgspec.structs.replace(evidence, subscriptions=sum(len(each) for each in wanted.values()))
+    search = _Search(in_order, rules, evidence.event_bytes, avoid, wanted)
     steps: list[Step] = []
-    while len(steps) < rules.steps_max and (found := _best(tree, in_order, rules, avoid)) is not None:
-        swap, gain = found
+    while len(steps) < rules.steps_max and (found := search.best(tree)) is not None:
+        swap, gain, price = found
         tree, now = swapped(tree, swap), now - gain
-        steps.append(Step(*swap, gain, now))
+        steps.append(Step(*swap, gain, now, price.messages, price.bytes))
     brokers = sorted({name: None for step in steps for name in (step.mover, step.middle, step.goal)})
-    price, locked = rules.swap_messages * len(steps), 3 * len(steps)
+    taken = (sum(step.messages for step in steps), sum(step.bytes for step in steps))
     shapes = (list(before.links), list(tree.links))
-    return Plan(VERSION, *shapes, steps, brokers, at_first, now, price, locked, rules, evidence)
+    return Plan(VERSION, *shapes, steps, brokers, at_first, now, *taken, 3 * len(steps), rules, evidence)
 
 
-def _best(tree: Tree, flows: Sequence[Flow], rules: Rules, avoid: frozenset[Link]) -> tuple[Swap, int] | None:
-    for swap, gain in Gains(tree, flows).all():
-        if gain * rules.horizon <= rules.swap_messages:
-            return None  # and no other is better
-        if len(tree.neighbours[swap.goal]) < rules.degree_max and link(swap.mover, swap.goal) not in avoid:
-            return swap, gain
-    return None
+@dataclass(frozen=True, slots=True)
+class _Search:
+    flows: Sequence[Flow]
+    rules: Rules
+    event_bytes: int
+    avoid: frozenset[Link]
+    wanted: Wanted
+
+    def best(self, tree: Tree) -> tuple[Swap, int, Price] | None:
+        """Of the swaps that are worth while, the one that saves most."""
+        rules, prices = self.rules, Prices(tree, self.wanted, self.rules.routing, self.rules.covering)
+        for swap, gain in Gains(tree, self.flows).all():
+            if gain * rules.horizon <= SWAP_MESSAGES:
+                return None  # and no other is better
+            if len(tree.neighbours[swap.goal]) >= rules.degree_max or link(swap.mover, swap.goal) in self.avoid:
+                continue
+            if pays(gain * rules.horizon, price := prices.of(swap), self.event_bytes):
+                return swap, gain, price
+        return None
 
 
-def write_plan(plan: Plan) -> bytes:
-    """The same plan gives the same bytes."""
-    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+def pays(saved: float, price: Price, event_bytes: int) -> bool:
+    """Whether so many crossings of links are more than what they are paid for with."""
+    return saved > price.messages and (not event_bytes or saved * event_bytes > price.bytes)
 
 
-def read_plan(data: bytes) -> Plan:
-    try:
-        plan = msgspec.json.decode(data, type=Plan)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadPlan(f"no plan: {error}") from error
-    if plan.version != VERSION:
-        raise BadPlan(f"a plan of version {plan.version}; this reknit reads {VERSION}")
-    return plan
+def trees_of(plan: Plan) -> list[tuple[Link, ...]]:
+    """The links before the first step, after it, and so on to those at the end."""
+    found = [Tree(plan.before)]
+    for step in plan.steps:
+        found.append(swapped(found[-1], Swap(step.mover, step.middle, step.goal)))
+    return [tree.links for tree in found]

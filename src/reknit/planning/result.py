@@ -1,26 +1,32 @@
 """What a plan has brought, beside what it was to bring.
 
 Owns: the comparison. Must not know: how it was measured. The time that was watched before is another than the one
-after, so what is compared is how many links one event crosses.
+after, so what is compared is what one event costs.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from reknit.planning.notified import Notified
 from reknit.planning.plan import Plan
+from reknit.planning.ring_plan import RingPlan
 
-__all__ = ["Result", "compare"]
+__all__ = ["Result", "compare", "compare_ring"]
+
+CROSSED = "links crossed by an event"
+NOTIFIED = "the cost of notifying, by event"
 
 
 class Result(msgspec.Struct, frozen=True):
     events: int
     """That were watched after the plan was carried out."""
     before: float
-    """Links that one event crossed when the plan was made."""
+    """What one event cost when the plan was made: on a tree, the links that it crossed."""
     predicted: float
     measured: float | None
     """None if no event was seen."""
+    what: str = CROSSED
 
     @property
     def saved(self) -> float | None:
@@ -31,9 +37,19 @@ class Result(msgspec.Struct, frozen=True):
         """How far the prediction is from what was measured, as a part of that."""
         return None if not self.measured else abs(self.predicted / self.measured - 1)
 
+    def surprise(self, off_max: float) -> str:
+        """Why this is not what was predicted; empty if it is, or nothing was measured."""
+        if self.measured is None:
+            return ""
+        if self.measured > self.before:
+            return f"{self.what}: more than before the plan, {self.measured:.3f} for {self.before:.3f}"
+        if self.off is not None and self.off > off_max:
+            return f"the prediction is off by {self.off:.1%}, which is more than {off_max:.1%}"
+        return ""
+
     @property
     def said(self) -> str:
-        expected = f"links crossed by an event: {self.before:.3f} before, predicted {self.predicted:.3f}"
+        expected = f"{self.what}: {self.before:.3f} before, predicted {self.predicted:.3f}"
         if self.measured is None or self.saved is None:
             return f"{expected}; no event was published meanwhile, so nothing was measured"
         off = "" if self.off is None else f", the prediction off by {self.off:.1%}"
@@ -44,3 +60,9 @@ def compare(plan: Plan, events: int, crossed: int) -> Result:
     seen = max(plan.evidence.events, 1)
     measured = crossed / events if events else None
     return Result(events, plan.cost_before / seen, plan.cost_after / seen, measured)
+
+
+def compare_ring(plan: RingPlan, found: Notified) -> Result:
+    seen = max(plan.evidence.events, 1.0)
+    measured = found.cost / found.events if found.events else None
+    return Result(found.events, plan.cost_before / seen, plan.cost_after / seen, measured, NOTIFIED)

@@ -16,7 +16,8 @@ from reknit.model.pattern import Pattern
 from reknit.pipeline.flows.plan import FLOW
 from reknit.pipeline.plan import Planned, plan_of
 from reknit.pipeline.run import Order, run_flow
-from reknit.planning.plan import Plan, Rules, write_plan
+from reknit.planning.files import write_plan
+from reknit.planning.plan import Plan, Rules
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.columns import to_table
@@ -55,14 +56,14 @@ def talk(network: Cluster) -> int:
 def plan(spark: SparkSession, records: list[Record], directory: Path) -> Plan:
     write_segment(to_table(records), directory / "runs" / "run" / "node-all", 1)
     run_flow(spark, Order(FLOW, Planned(), {"trace": str(directory / "runs")}, str(directory / "out")))
-    tables = [spark.read.parquet(str(directory / "out" / name)) for name in ("flows", "links")]
-    return plan_of(tables[0], tables[1], Rules(), ["run"])
+    tables = {name: spark.read.parquet(str(directory / "out" / name)) for name in ("flows", "links", "wanted")}
+    return plan_of(tables["flows"], tables["links"], tables["wanted"], Rules())
 
 
 def by_the_verb(records: list[Record], directory: Path, capsys: pytest.CaptureFixture[str]) -> bytes:
-    """In the session that is there."""
-    write_segment(to_table(records), directory / "run" / "node-all", 1)
-    words = ["plan", "--from", str(directory / "run"), "--tables", str(directory / "tables")]
+    """In the session that is there, from a directory of another name."""
+    write_segment(to_table(records), directory / "elsewhere" / "node-all", 1)
+    words = ["plan", "--from", str(directory / "elsewhere"), "--tables", str(directory / "tables")]
     with pytest.raises(SystemExit) as ended:
         main([*words, "--out", str(directory / "plan.json"), "--json"])
     assert ended.value.code == 0
@@ -82,6 +83,8 @@ def test_the_prediction_is_what_is_then_measured(
     gains = pq.read_table(tmp_path / "one" / "out" / "gains").to_pylist()
     assert len(gains) == 2 * (len(LINE) - 1)
     assert max(row["gain"] for row in gains) == made.steps[0].gain
+    assert (made.evidence.subscriptions, made.evidence.event_bytes > 0) == (4, True)
+    assert all(step.messages == 14 and step.bytes > 0 for step in made.steps)
 
     for step in made.steps:
         network.swap(step.mover, step.middle, step.goal)

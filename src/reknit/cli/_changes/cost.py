@@ -44,7 +44,7 @@ from reknit.wire.messages import (
     Welcome,
 )
 
-__all__ = ["Cost", "estimate"]
+__all__ = ["Cost", "estimate", "wanted_of"]
 
 Tables: TypeAlias = dict[str, dict[str, Any]]
 """What each broker tells at ``/table``, as far as they are known."""
@@ -87,7 +87,7 @@ def estimate(view: View, plan: Plan, tables: Tables) -> Cost:
 
 def _rehearsed(view: View, plan: Plan, tables: Tables) -> Cost:
     """A replacement at once is a plan of one move."""
-    wanted, move = {name: _wanted(table) for name, table in tables.items()}, plan.moves[0]
+    wanted, move = {name: wanted_of(table) for name, table in tables.items()}, plan.moves[0]
     table = next(iter(tables.values()))
     where = view.listens_at(move.ends[1][1])
     said = rehearse(view.edges, wanted, table["routing"], table["covering"], move, where)
@@ -139,9 +139,9 @@ def _snapshots(tree: list[str], link: str, tables: Tables) -> list[Snapshot]:
         case "flooding":
             entries: list[Entry] = []
         case "global-table":
-            entries = [(name, some) for name in tree for some in chunks(_wanted(tables[name]))]
+            entries = [(name, some) for name in tree for some in chunks(wanted_of(tables[name]))]
         case _:
-            patterns = dict.fromkeys([*_wanted(table), *(pattern for _, pattern in sorted(_routes(table)))])
+            patterns = dict.fromkeys([*wanted_of(table), *(pattern for _, pattern in sorted(_routes(table)))])
             told = without_covered(patterns) if table["covering"] else list(patterns)
             entries = [("", some) for some in chunks(told)]
     told_new = [Snapshot([entry], False) for entry in entries] or [Snapshot([], True)]
@@ -161,7 +161,7 @@ def _routes(table: dict[str, Any]) -> set[tuple[str, Pattern]]:
 
 def _later(edges: Sequence[Edge], step: Step, tables: Tables) -> set[tuple[str, Pattern]]:
     """The same of the middle, once the links are these."""
-    wanted = {name: _wanted(table) for name, table in tables.items()}
+    wanted = {name: wanted_of(table) for name, table in tables.items()}
     middle = tables[step.middle]
     return ideal_tables(edges, wanted, middle["routing"], middle["covering"])[step.middle]
 
@@ -175,14 +175,14 @@ def _sides(
             return [], []
         case "global-table":
             rest = [edge for edge in edges if set(edge) != {step.mover, step.middle}]
-            behind = [name for name in tables if find_path(rest, step.mover, name) and _wanted(tables[name])]
+            behind = [name for name in tables if find_path(rest, step.mover, name) and wanted_of(tables[name])]
             return [(name, []) for name in behind], []
     behind_mover = [pattern for hop, pattern in sorted(routes) if hop == step.mover]
     others = {pattern: None for hop, pattern in sorted(routes) if hop not in (step.mover, step.goal)}
-    return [("", behind_mover)], [("", list(dict.fromkeys(_wanted(tables[step.middle])) | others))]
+    return [("", behind_mover)], [("", list(dict.fromkeys(wanted_of(tables[step.middle])) | others))]
 
 
-def _wanted(table: dict[str, Any]) -> list[Pattern]:
+def wanted_of(table: dict[str, Any]) -> list[Pattern]:
     """What its clients want."""
     entries = [each for each in table["entries"] if each["kind"] == "client"]
     return list(dict.fromkeys(Pattern(each["topic"], each["selector"]) for each in entries))

@@ -14,7 +14,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -25,11 +25,12 @@ from reknit.cli._changes.calm import calm, remembered
 from reknit.cli._changes.chain import Chain, is_made
 from reknit.cli._changes.moves import make
 from reknit.cli._changes.plans import Plan, plan_undo
-from reknit.cli._changes.view import View
+from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
 from reknit.cli._problem import BadInput, Failed, GoesOn, Interrupted
 from reknit.cli.verify_routes import compare
 from reknit.core.overlay.history import SWAP
+from reknit.core.overlay.shapes import Edge
 
 __all__ = ["Done", "Routes", "carry_out", "verify"]
 
@@ -77,6 +78,7 @@ def _go(operator: Operator, chain: Chain) -> None:
     """Until nothing is left."""
     tries = 0
     while chain.left:
+        before = len(chain.done)
         if chain.total > 1:
             typer.echo(chain.progress, err=True)
         try:
@@ -90,6 +92,27 @@ def _go(operator: Operator, chain: Chain) -> None:
             _look_again(operator, chain, error, tries)
         except KeyboardInterrupt as how:
             raise _interrupted(chain, how) from None
+        if len(chain.done) > before:
+            _refuse_surprise(operator, chain)
+
+
+def _refuse_surprise(operator: Operator, chain: Chain) -> None:
+    """``Failed`` if the plan says which tree there is after this move, and it is another one."""
+    plan, made = chain.plan, len(chain.done) - len(chain.plan.done)
+    if len(plan.trees) >= made and (surprise := _surprise(operator, plan.trees[made - 1])):
+        what = f"after {chain.done[-1]} the tree is another than was planned: look at {surprise}"
+        raise Failed(f"{plan.title}: {what}{chain.how_far}")
+
+
+def _surprise(operator: Operator, expected: Sequence[Edge]) -> str:
+    """A link that is there and should not be, or the other way round. What passes within a moment is none."""
+    limit = time.monotonic() + SETTLE_S_MAX
+    while True:
+        found = look(operator).edges
+        different = sorted({*found} ^ {*expected})
+        if not different or time.monotonic() > limit:
+            return " - ".join(different[0]) if different else ""
+        time.sleep(SETTLE_POLL_S)
 
 
 def _look_again(operator: Operator, chain: Chain, error: Failed, tries: int) -> None:

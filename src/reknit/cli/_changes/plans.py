@@ -57,6 +57,8 @@ class Plan:
     """What it is after, as a command from which its moves can be found on another tree; empty if it is just these."""
     done: tuple[Move, ...] = ()
     """Of one that somebody has begun: what was made before."""
+    trees: tuple[tuple[Edge, ...], ...] = ()
+    """The links that there have to be after each move, in their order; empty where nobody looks."""
 
     @property
     def brokers(self) -> list[str]:
@@ -289,7 +291,11 @@ def plan_swaps(view: View, title: str, before: Sequence[Edge], steps: Sequence[S
         raise BadInput(f"{title}: the tree is another than the plan was made for: look at {' - '.join(surprise[0])}")
     view.answers(*(name for step in steps for name in (step.mover, step.middle)))
     plan = _checked(view.edges, swaps(steps), title, "plan")
-    return replace(plan, scattered=True)
+    trees = list[tuple[Edge, ...]]()
+    for step in steps:
+        links = after(trees[-1] if trees else view.edges, step)
+        trees.append(tuple(sorted((min(link), max(link)) for link in links)))
+    return replace(plan, scattered=True, trees=tuple(trees))
 
 
 # --- back

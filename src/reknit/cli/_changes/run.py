@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import typer
@@ -20,7 +21,7 @@ from reknit.cli._operator import Operator
 from reknit.core.overlay.history import ADD
 from reknit.live.statefile import BrokerState
 
-__all__ = ["Manner", "run"]
+__all__ = ["EXIT_DIFFERENT", "Afterwards", "Manner", "run"]
 
 EXIT_DIFFERENT = 1
 
@@ -38,7 +39,22 @@ class Manner:
     as_json: bool
 
 
-def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
+@dataclass(frozen=True, slots=True)
+class Afterwards:
+    """What was found when all was done: part of the one document, or lines of their own."""
+
+    document: dict[str, Any]
+    lines: list[str]
+    surprise: bool
+    """It is not as it was to be: the exit code says so."""
+
+
+def run(
+    manner: Manner,
+    plan_for: Callable[[Operator, View], Plan],
+    afterwards: Callable[[], Afterwards] | None = None,
+) -> None:
+    """``afterwards``: what else is to be looked at, once something was changed."""
     with Operator(manner.admin) as operator:
         view = look(operator)
         plan = plan_for(operator, view)
@@ -49,8 +65,15 @@ def run(manner: Manner, plan_for: Callable[[Operator, View], Plan]) -> None:
         _announce(plan)
         done = carry_out(operator, plan)
         routes = _routes(operator, manner.verify)
-    _print_done(plan, done, routes, operator.added, manner.as_json)
-    if routes is not None and routes.differences:
+    if not manner.as_json:
+        _print_done(plan, done, routes, operator.added)
+    found = Afterwards({}, [], False) if afterwards is None else afterwards()
+    if manner.as_json:
+        typer.echo(json.dumps({**_document(done, routes, operator.added), **found.document}, indent=2))
+    else:
+        for line in found.lines:
+            typer.echo(line)
+    if found.surprise or (routes is not None and routes.differences):
         raise typer.Exit(EXIT_DIFFERENT)
 
 
@@ -92,15 +115,16 @@ def _print_cost(plan: Plan, cost: Cost, as_json: bool) -> None:
     typer.echo(f"takes about {cost.messages} messages, {cost.bytes:,} bytes{more} (estimate); nothing was changed")
 
 
-def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState], as_json: bool) -> None:
-    if as_json:
-        document = {"done": True, **msgspec.to_builtins(done)}
-        if routes is not None:
-            document["differences"] = routes.differences
-        if added:
-            document["added"] = msgspec.to_builtins(added)
-        typer.echo(json.dumps(document, indent=2))
-        return
+def _document(done: Done, routes: Routes | None, added: list[BrokerState]) -> dict[str, Any]:
+    document = {"done": True, **msgspec.to_builtins(done)}
+    if routes is not None:
+        document["differences"] = routes.differences
+    if added:
+        document["added"] = msgspec.to_builtins(added)
+    return document
+
+
+def _print_done(plan: Plan, done: Done, routes: Routes | None, added: list[BrokerState]) -> None:
     for broker in added:
         typer.echo(f"{broker.name} is ready: mqtt {broker.mqtt}, links {broker.listen}, admin {broker.admin}")
     typer.echo(f"{plan.said(done=True)} in {done.seconds:.2f} s: change {done.change or '(of unknown id)'}")

@@ -293,8 +293,8 @@ def _plan_on_spark(spark: SparkSession, script: LoopScript) -> Plan:
 
     out = str(script.directory.absolute() / "tables" / "plan")
     run_flow(spark, Order(FLOW, Planned(), {"trace": str(_trace(script))}, out))
-    flows, links = (spark.read.parquet(f"{out}/{name}") for name in ("flows", "links"))
-    return plan_of(flows, links, Rules(seed=script.seed), ["trace"])
+    flows, links, wanted = (spark.read.parquet(f"{out}/{name}") for name in ("flows", "links", "wanted"))
+    return plan_of(flows, links, wanted, Rules(seed=script.seed))
 
 
 def _judge_on_spark(spark: SparkSession, script: LoopScript) -> dict[str, int]:

@@ -25,6 +25,7 @@ FLOW = Flow(
             leaves=made.not_watched,
         ),
         Step("links", "the tree at the end", ("trace",), made.links, made.LINKS),
+        Step("wanted", "what brokers' clients want", ("trace",), made.wanted, made.WANTED),
         Step("gains", "every possible swap, and what it saves", ("flows", "links"), made.gains, made.GAINS),
     ),
 )

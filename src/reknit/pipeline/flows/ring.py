@@ -11,7 +11,7 @@ FLOW = Flow(
     name="ring",
     about="the cost of notifying on a ring of brokers, and where each should be (DYNATOPS, section 5)",
     parameters=made.Mapped,
-    inputs=(made.WANTS, made.RATES),
+    inputs=(made.WANTS, made.RATES, made.NETWORK),
     steps=(
         Step(
             "needs",
@@ -22,7 +22,9 @@ FLOW = Flow(
             carries="rows",
             leaves=made.unwanted,
         ),
-        Step("places", "by broker: where it is, and should be", ("needs",), made.places, made.PLACES),
-        Step("costs", "before and after, and the change itself", ("needs", "places"), made.costs, made.COSTS),
+        Step("places", "by broker: where it is, and should be", ("needs", "network"), made.places, made.PLACES),
+        Step(
+            "costs", "before and after, and the change itself", ("needs", "places", "network"), made.costs, made.COSTS
+        ),
     ),
 )

@@ -86,16 +86,22 @@ def _files(shapes: dict[str, dict[str, int]], broken: list[BrokenFile]) -> Files
     return Files(sorted(sound), sum(sound.values()), sorted(broken, key=lambda each: each.path), shapes)
 
 
-def look(spark: SparkSession, path: str, whole: bool = False) -> Files:
-    """Every Parquet file at ``path`` or below; ``BadFlow`` if there is none."""
+def look(spark: SparkSession, path: str, whole: bool = False, newer_than: float = 0.0) -> Files:
+    """Every Parquet file at ``path`` or below; ``BadFlow`` if there is none.
+
+    ``newer_than``: files that were written before, in seconds since 1970, are not even opened.
+    """
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        listed = reader.option("pathGlobFilter", "*.parquet").load(path).select("path")
+        listed = reader.option("pathGlobFilter", "*.parquet").load(path)
+        if newer_than:
+            listed = listed.where(F.col("modificationTime") >= F.timestamp_seconds(F.lit(newer_than)))
+        listed = listed.select("path")
         found = _look_here(listed) if _is_here(spark) and not whole else _look_there(listed, whole)
     except AnalysisException as error:
         raise BadFlow(f"{path}: there is nothing to read ({error.getCondition() or 'it cannot be listed'})") from error
     if not found:
-        raise BadFlow(f"{path}: there is no Parquet file")
+        raise BadFlow(f"{path}: there is no {'new ' if newer_than else ''}Parquet file")
     shapes: dict[str, dict[str, int]] = {}
     for file, rows, _, shape in found:
         if rows is not None:

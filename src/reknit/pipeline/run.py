@@ -49,6 +49,8 @@ class Order:
     """Make these tables, and those that they need; all of the flow's if it is empty."""
     allow_gaps: bool = False
     """Whether to go on where the source of an input says that rows are missing in it."""
+    newer_than: float = 0.0
+    """Files that were written before are left out, in seconds since 1970: what is wanted cannot be in them."""
 
 
 def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what: None) -> Report:
@@ -109,7 +111,7 @@ class _Run:
             return
         path = self.order.inputs[each.name]
         self.progress(f"reading {each.name}")
-        files = look(self.spark, path, self.order.whole)
+        files = look(self.spark, path, self.order.whole, self.order.newer_than)
         rows, files = read_files(self.spark, files, each.schema, f"{each.name} at {path}")
         rules = (*not_of_type(rows, each.schema), *each.rules(self.order.parameters))
         marked = mark(rows, rules)

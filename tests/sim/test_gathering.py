@@ -25,6 +25,14 @@ def test_the_seed_decides_everything() -> None:
     assert one.owed > 0
 
 
+def test_some_are_crowds_for_which_the_theory_of_views_is() -> None:
+    plans = [draw_gathering(seed) for seed in range(600)]
+    crowds = [plan for plan in plans if plan.peers >= 20]
+    assert 30 <= len(crowds) <= 70
+    assert all(len(plan.topics) <= 2 and plan.beside is None for plan in crowds)
+    assert len({plan.topic.membership for plan in crowds}) == 3
+
+
 @cache
 def _is_clean(seed: int) -> bool:
     """Asked once for all bugs that show in the same schedule."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -59,6 +60,13 @@ TREES: tuple[tuple[str, ...], ...] = (
 """Topics that peers may want; in some, levels between are empty."""
 
 
+CROWDED = 1 / 12
+"""The share of schedules with so many peers in so few topics that the theory of views, which is for many, can be held
+against them."""
+CROWD = (20, 40)
+CROWD_TREES: tuple[tuple[str, ...], ...] = (("a",), ("a", "a/d"))
+
+
 class GatheringPlan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -98,12 +106,13 @@ class GatheringOutcome:
 def draw_gathering(seed: int) -> GatheringPlan:
     rng = random.Random(f"{seed}/gathering")
     topics = rng.choice(TREES)
+    crowd = _draw_crowd(seed)
     parents: dict[str, tuple[str, ...]] = {"a/d": ("a", "x")} if "x" in topics and rng.random() < 0.7 else {}
     scamp = ScampOptions(
         copies=rng.choice((1, 1, 2)), lease_s=LEASE_S, heartbeat_s=HEARTBEAT_S, walk_hops=2, reunion_s=REUNION_S
     )
     supers = SuperOptions(check_s=1.5, answer_s=0.6, search_s=0.5, search_s_max=3.0, failed_s=8.0)
-    return GatheringPlan(
+    plan = GatheringPlan(
         seed=seed,
         peers=rng.randint(4, 18),
         topics=topics,
@@ -128,6 +137,21 @@ def draw_gathering(seed: int) -> GatheringPlan:
         crashes=rng.choice((0, 0, 1, 3)),
         beside=draw_beside(seed, topics),
     )
+    return msgspec.structs.replace(plan, **crowd)
+
+
+def _draw_crowd(seed: int) -> dict[str, Any]:
+    """What is different where there are many; by chance of its own, so that other schedules stay what they were."""
+    rng = random.Random(f"{seed}/crowd")
+    if rng.random() >= CROWDED:
+        return {}
+    return {
+        "peers": rng.randint(*CROWD),
+        "topics": rng.choice(CROWD_TREES),
+        "parents": {},
+        "several": 0.0,
+        "beside": None,
+    }
 
 
 class _Run:

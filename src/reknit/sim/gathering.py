@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -214,7 +215,9 @@ class _Run:
         self._spread(self.plan.churn, span, self._churn)
         self._spread(self.plan.crashes, span, self._crash)
         self._spread(10, span, self._publish)
-        self._spread(5, span, self._publish_beside)
+        self._spread(5, span, partial(self._publish_beside, deep=True))
+        if self.beside is not None:
+            self._spread(self.beside.plan.crashes, span, self._crash_beside)
         self.assembly.kernel.after(self.rng.uniform(0, span), self._part)
         self._go_on(span)
         self.assembly.network.heal()
@@ -266,6 +269,18 @@ class _Run:
             self._noted("risen peer")
             self._begin(peer)
 
+    def _crash_beside(self) -> None:
+        """A gateway, and its broker: both are back some time later."""
+        broker = self.beside.crash() if self.beside else None
+        if broker is not None:
+            self._noted("crashed gateway")
+            self.assembly.kernel.after(self.rng.uniform(0.1, 3.0), self._rise_beside, broker)
+
+    def _rise_beside(self, broker: str) -> None:
+        if self.beside is not None:
+            self.newcomers[self.beside.junction.address(broker)] = tuple(self.assembly.alive()[:1])
+            self.beside.rise(broker)
+
     def _part(self) -> None:
         peers = self.assembly.alive()
         self._noted("parted network")
@@ -288,9 +303,9 @@ class _Run:
             peer = self.rng.choice(members)
             self.assembly.publish(peer, self._topic_of(self.rng.choice(self.wants[peer])))
 
-    def _publish_beside(self) -> None:
+    def _publish_beside(self, deep: bool = False) -> None:
         if self.beside is not None:
-            self.beside.publish(self.rng)
+            self.beside.publish(self.rng, deep)
 
     def _topic_of(self, community: str) -> str:
         return "a" if community == "#" else community
@@ -350,7 +365,7 @@ def _judged(run: _Run, problems: list[Violation]) -> GatheringOutcome:
         *check_view_sizes(records, even if topic.membership == "structured" else scamp_size(topic.scamp.copies)),
         *check_touch(records, ladders),
         *verdict.violations,
-        *(run.beside.judged(ladder) if run.beside else ()),
+        *(run.beside.judged(ladder, CALM_S) if run.beside else ()),
     ]
     published = sum(record.kind is Kind.PUBLISHED for record in records)
     delivered = sum(record.kind is Kind.DELIVERED for record in records)

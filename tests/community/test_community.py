@@ -46,6 +46,15 @@ def test_a_small_table_is_exhausted_and_that_is_all() -> None:
     assert len(sent(turn, a_community(turn, options(g=0.0), members=4))) == 4
 
 
+def test_that_a_table_is_too_small_for_c_is_counted() -> None:
+    """And not where it holds everybody, or as many as are sent to."""
+    for members, population, short in ((4, 1000, 1), (10, 1000, 1), (11, 1000, 0), (4, 5, 0), (3, 5, 1)):
+        turn = a_turn()
+        terms = TopicOptions(membership="static", supers=STILL, population=population, g=0.0)
+        sent(turn, a_community(turn, terms, members=members))
+        assert turn.counters.get("short_views", 0) == short
+
+
 def test_upward_it_sends_with_p_sel_and_then_with_p_a() -> None:
     """Erratum 1. Over 4,000 events ``g a / N`` of each member, within four standard deviations."""
     turn = a_turn()

@@ -10,6 +10,7 @@ from reknit.community.hierarchy import includes
 from reknit.gateway.gateway import Gateway
 from reknit.sim.beside import draw_beside
 from reknit.sim.gathering import draw_gathering, run_gathering_seed
+from reknit.trace.records import Kind
 
 TOPICS = ("#", "a/d", "a/e", "x")
 
@@ -54,3 +55,31 @@ def test_without_a_bug_nothing_is_found() -> None:
     outcome = run_gathering_seed(SEED)
     assert outcome.violations == []
     assert {record.node for record in outcome.records} >= {"b1", "b2", "at b1"}, "of both worlds"
+
+
+SHAKEN = 3000
+"""Two gateways, each of which crashes, and clients that publish below their topics."""
+
+
+def test_gateways_crash_and_clients_publish_below_their_topics() -> None:
+    """Nobody gets anything unwanted by that, and when it is calm again each event crosses once."""
+    outcome = run_gathering_seed(SHAKEN)
+    assert outcome.violations == []
+    assert outcome.faults["crashed gateway"] >= 2
+    crashed = {record.node for record in outcome.records if record.kind is Kind.CRASHED}
+    assert crashed >= {"b1", "at b1"}
+    below = [
+        record for record in outcome.records if record.event is not None and record.event.topic.endswith(("/s", "/t"))
+    ]
+    assert {record.kind for record in below if record.node.startswith("at b")} >= {Kind.PUBLISHED}
+
+
+def test_that_a_gateway_which_has_died_is_waited_for_no_longer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a bug: a gateway in another life of its takes somebody else for the one who passes events on, for ever."""
+    original = Gateway.who_passes
+
+    def who(self: Gateway, topic: str, now: float) -> str:
+        return "nobody" if self._ready_at > 2.0 else original(self, topic, now)
+
+    monkeypatch.setattr(Gateway, "who_passes", who)
+    assert "crossing" in {violation.checker for violation in run_gathering_seed(SHAKEN).violations}

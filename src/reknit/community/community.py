@@ -161,6 +161,8 @@ class Community:
                 self._rise(table, event, hops, way)
         fan_out = max(0, floor(log(population) + self.options.c))
         targets = self.membership.view.sample(self.turn.rng, fan_out)
+        if len(targets) < min(fan_out, floor(population) - 1):
+            self.turn.count("short_views")
         if targets:
             self._send(targets, Gossip(self.topic, hops + 1, way, event))
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -59,6 +61,13 @@ TREES: tuple[tuple[str, ...], ...] = (
 """Topics that peers may want; in some, levels between are empty."""
 
 
+CROWDED = 1 / 12
+"""The share of schedules with so many peers in so few topics that the theory of views, which is for many, can be held
+against them."""
+CROWD = (20, 40)
+CROWD_TREES: tuple[tuple[str, ...], ...] = (("a",), ("a", "a/d"))
+
+
 class GatheringPlan(msgspec.Struct, frozen=True):
     """Everything that a seed decides before the run."""
 
@@ -98,12 +107,13 @@ class GatheringOutcome:
 def draw_gathering(seed: int) -> GatheringPlan:
     rng = random.Random(f"{seed}/gathering")
     topics = rng.choice(TREES)
+    crowd = _draw_crowd(seed)
     parents: dict[str, tuple[str, ...]] = {"a/d": ("a", "x")} if "x" in topics and rng.random() < 0.7 else {}
     scamp = ScampOptions(
         copies=rng.choice((1, 1, 2)), lease_s=LEASE_S, heartbeat_s=HEARTBEAT_S, walk_hops=2, reunion_s=REUNION_S
     )
     supers = SuperOptions(check_s=1.5, answer_s=0.6, search_s=0.5, search_s_max=3.0, failed_s=8.0)
-    return GatheringPlan(
+    plan = GatheringPlan(
         seed=seed,
         peers=rng.randint(4, 18),
         topics=topics,
@@ -128,6 +138,21 @@ def draw_gathering(seed: int) -> GatheringPlan:
         crashes=rng.choice((0, 0, 1, 3)),
         beside=draw_beside(seed, topics),
     )
+    return msgspec.structs.replace(plan, **crowd)
+
+
+def _draw_crowd(seed: int) -> dict[str, Any]:
+    """What is different where there are many; by chance of its own, so that other schedules stay what they were."""
+    rng = random.Random(f"{seed}/crowd")
+    if rng.random() >= CROWDED:
+        return {}
+    return {
+        "peers": rng.randint(*CROWD),
+        "topics": rng.choice(CROWD_TREES),
+        "parents": {},
+        "several": 0.0,
+        "beside": None,
+    }
 
 
 class _Run:
@@ -190,7 +215,9 @@ class _Run:
         self._spread(self.plan.churn, span, self._churn)
         self._spread(self.plan.crashes, span, self._crash)
         self._spread(10, span, self._publish)
-        self._spread(5, span, self._publish_beside)
+        self._spread(5, span, partial(self._publish_beside, deep=True))
+        if self.beside is not None:
+            self._spread(self.beside.plan.crashes, span, self._crash_beside)
         self.assembly.kernel.after(self.rng.uniform(0, span), self._part)
         self._go_on(span)
         self.assembly.network.heal()
@@ -242,6 +269,18 @@ class _Run:
             self._noted("risen peer")
             self._begin(peer)
 
+    def _crash_beside(self) -> None:
+        """A gateway, and its broker: both are back some time later."""
+        broker = self.beside.crash() if self.beside else None
+        if broker is not None:
+            self._noted("crashed gateway")
+            self.assembly.kernel.after(self.rng.uniform(0.1, 3.0), self._rise_beside, broker)
+
+    def _rise_beside(self, broker: str) -> None:
+        if self.beside is not None:
+            self.newcomers[self.beside.junction.address(broker)] = tuple(self.assembly.alive()[:1])
+            self.beside.rise(broker)
+
     def _part(self) -> None:
         peers = self.assembly.alive()
         self._noted("parted network")
@@ -264,9 +303,9 @@ class _Run:
             peer = self.rng.choice(members)
             self.assembly.publish(peer, self._topic_of(self.rng.choice(self.wants[peer])))
 
-    def _publish_beside(self) -> None:
+    def _publish_beside(self, deep: bool = False) -> None:
         if self.beside is not None:
-            self.beside.publish(self.rng)
+            self.beside.publish(self.rng, deep)
 
     def _topic_of(self, community: str) -> str:
         return "a" if community == "#" else community
@@ -326,7 +365,7 @@ def _judged(run: _Run, problems: list[Violation]) -> GatheringOutcome:
         *check_view_sizes(records, even if topic.membership == "structured" else scamp_size(topic.scamp.copies)),
         *check_touch(records, ladders),
         *verdict.violations,
-        *(run.beside.judged(ladder) if run.beside else ()),
+        *(run.beside.judged(ladder, CALM_S) if run.beside else ()),
     ]
     published = sum(record.kind is Kind.PUBLISHED for record in records)
     delivered = sum(record.kind is Kind.DELIVERED for record in records)

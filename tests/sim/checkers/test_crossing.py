@@ -83,3 +83,25 @@ def test_where_gossip_may_lose_it_clients_are_owed_what_came_to_the_one_that_pas
     assert what(passed, Record(3.0, "b1", Kind.DELIVERED, client="ann", event=crossed)) == []
     of_a_client = Record(3.0, "b1", Kind.PUBLISHED, client="bob", event=EVENT)
     assert what(of_a_client) == ["ann never got b1.1/1 of a/b"]
+
+
+def test_what_is_published_where_it_is_not_calm_may_be_lost_and_come_twice_once_a_broker_has_crashed() -> None:
+    late = Event("a/b", source="b1.1", seq=2)
+    tail = [Record(9.0, "b1", Kind.PUBLISHED, client="bob", event=late)]
+    tail += [Record(at, "p", Kind.DELIVERED, event=late) for at in (9.1, 9.2)]
+
+    def what(*records: Record) -> list[str]:
+        return [each.what for each in check_crossing([*WANTS, ANN, P, *records], calm_s=2.0)]
+
+    assert what(*tail) == ["p got b1.1/2 twice"]
+    crash = Record(8.0, "b1", Kind.CRASHED)
+    assert what(crash, *tail) == []
+    again = [Record(10.0, "", Kind.CALM), Record(10.5, "b2", Kind.PUBLISHED, client="bob", event=late)]
+    assert what(crash, *again, *tail[1:]) == ["p got b1.1/2 twice"]
+    assert what(crash, *again) == ["p never got b1.1/2 of a/b"]
+    assert what(Record(8.0, "q", Kind.CRASHED), *tail) == ["p got b1.1/2 twice"], "a peer is no broker"
+
+
+def test_what_an_earlier_life_has_got_is_owed_to_no_later_one() -> None:
+    again = [Record(3.0, "b1", Kind.CRASHED), Record(4.0, "b1", Kind.STARTED), *WANTS[2:3]]
+    assert told(ANN, P, *again) == []

@@ -262,7 +262,7 @@ def _stream(seconds: int, quick: bool) -> Row:
     said = (
         f"{found['rate']:,.0f} records/s of {records:,}, batches of {BATCH_S} s, the first not counted; with "
         f"--late-s {found['late_s']:g}; the slowest batch of the last half {found['slowest_s']:.1f} s; then all tables "
-        f"in {found['tables_s']:.0f} s"
+        f"in {found['tables_s']:.0f} s; of processors {found['cpu_s']:.0f} s in all"
     )
     bar = INFORMATION if quick else 1.0
     shutil.rmtree(trace)

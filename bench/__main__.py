@@ -24,7 +24,7 @@ from bench.rows import INFORMATION, Row
 
 PROGRAMS = (
     *("mqtt", "matching", "kernel", "memory", "swaps", "abuse", "durability", "loss", "planner"),
-    *("sweep", "pipeline", "adapt", "communities", "scale", "tables", "ring"),
+    *("sweep", "pipeline", "loop", "adapt", "communities", "scale", "tables", "ring"),
 )
 OUT = Path("out/bench.json")
 _COLOURS = {"ok": "green", "below": "red", "not measured": "yellow", "information": "dim"}

@@ -8,7 +8,6 @@ of the session does not count.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import math
 import os
@@ -32,6 +31,8 @@ SIZES = {"3 M": 1.0, "30 M": 10.0}
 QUICK_SIZES = {"3 M": 0.02, "30 M": 0.2}
 LARGEST = 100.0
 """300 M check-ins: as a job, not run here."""
+PARTITIONS = 800
+"""Of its shuffles."""
 MASTER = "local[2]"
 MEMORY = "2g"
 MEMORY_GB_MAX = 4.0
@@ -43,7 +44,6 @@ RATE = 50_000
 """Records of a trace in a second."""
 NODES = 5
 BATCH_S = 5
-LATE_S = 10.0
 USERS, QUICK_USERS = 5_000_000, 50_000
 BROKERS = 1_000
 TOPICS = 1_200
@@ -221,26 +221,33 @@ def _make(out: str, scale: str) -> dict[str, Any]:
 def _largest() -> Row:
     """The job of 300 M check-ins, as Spark would do it: its physical plan, in a file."""
     found = _child("plan", str(PLACE / "visits-300M.plan.txt"))
-    said = f"{found['partitions']} partitions, {found['exchanges']} exchanges; {PLACE / 'visits-300M.plan.txt'}"
+    said = (
+        f"made in {found['partitions']} partitions; {found['tables']} tables with {found['exchanges']} exchanges in "
+        f"{PARTITIONS}; {PLACE / 'visits-300M.plan.txt'}"
+    )
     return Row("pipeline.visits 300 M", "laid out", INFORMATION, math.nan, said)
 
 
 def _plan(path: str) -> dict[str, Any]:
+    """As ``reknit pipeline run FLOW --explain`` has it: check-ins made and written, then visits from their files."""
     from reknit.pipeline.checkins import Window
-    from reknit.pipeline.synthesize import PEOPLE_PER_PARTITION, Crowd, checkins, people
-    from reknit.pipeline.visits import pairs, visits
+    from reknit.pipeline.explain import explain
+    from reknit.pipeline.flows import synthesize, visits
+    from reknit.pipeline.run import Order
+    from reknit.pipeline.synthesize import PEOPLE_PER_PARTITION, Crowd, people
 
-    told = Crowd(scale=LARGEST, seed=SEED)
+    told, home = Crowd(scale=LARGEST, seed=SEED), str(Path(path).parent / "checkins-300M")
     with _session() as spark:
-        spark.conf.set("spark.sql.shuffle.partitions", "800")
-        made = checkins(told)
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            pairs(Window(), visits(Window(), made)).explain("formatted")
+        spark.conf.set("spark.sql.shuffle.partitions", str(PARTITIONS))
+        made = explain(spark, Order(synthesize.FLOW, told, {}, home, only=("checkins",)))
+        found = explain(spark, Order(visits.FLOW, Window(), {"checkins": f"{home}/checkins"}, home))
+    texts = [f"synthesize: {name}\n{plan}\n" for name, plan in made]
+    texts += [f"visits: {name}\n{plan}\n" for name, plan in found]
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(printed.getvalue(), encoding="utf-8")
-    tree = printed.getvalue().split("\n\n")[0]
-    return {"partitions": people(told) // PEOPLE_PER_PARTITION, "exchanges": tree.count("Exchange ")}
+    Path(path).write_text("\n".join(texts), encoding="utf-8")
+    trees = [plan.split("\n\n")[0] for _, plan in found]
+    exchanges = sum(tree.count("Exchange ") for tree in trees)
+    return {"partitions": people(told) // PEOPLE_PER_PARTITION, "exchanges": exchanges, "tables": len(texts) - 1}
 
 
 # --- traffic as a stream
@@ -252,63 +259,117 @@ def _stream(seconds: int, quick: bool) -> Row:
     shutil.rmtree(trace, ignore_errors=True)
     records = make_trace(trace, seconds)
     found = _child("stream", str(trace), str(PLACE / "stream"))
-    said = f"{found['rate']:,.0f} records/s of {records:,}, batches of {BATCH_S} s, the first not counted"
+    said = (
+        f"{found['rate']:,.0f} records/s of {records:,}, batches of {BATCH_S} s, the first not counted; with "
+        f"--late-s {found['late_s']:g}; the slowest batch of the last half {found['slowest_s']:.1f} s; then all tables "
+        f"in {found['tables_s']:.0f} s; of processors {found['cpu_s']:.0f} s in all"
+    )
     bar = INFORMATION if quick else 1.0
     shutil.rmtree(trace)
     return Row("pipeline.traffic stream", f"{RATE:,} records/s", bar, found["rate"] / RATE, said)
 
 
+JOURNEY = ("published", "forwarded", "forwarded", "delivered", "delivered", "delivered")
+TURNS = 100
+"""Of so many events each, a client has unsubscribed and subscribed, and a route has come and gone, at each broker."""
+CHANGE_S = 15
+CHANGE_AT = 2
+"""Seconds from one change of the tree to the next, and to the first: two brokers take two steps each, in a second."""
+
+
 def make_trace(directory: Path, seconds: int) -> int:
     """Five brokers in a line, of which each writes a segment a second: an event is published, crosses two links, and is
-    delivered three times. How many records that are."""
+    delivered three times. Meanwhile subscriptions, routes and the tree change. How many records that are."""
+    from reknit.trace.segments import node_directory, write_segment
+
+    records = 0
+    for second in range(seconds):
+        for node in range(NODES):
+            made = _segment(second, node)
+            write_segment(made, node_directory(directory, f"b{node + 1}"), second + 1)
+            records += made.num_rows
+    return records
+
+
+def _segment(second: int, node: int) -> Any:
+    """What one broker writes in one second: journeys, and others in their places between them."""
     import numpy as np
     import pyarrow as pa
 
     from reknit.trace.columns import schema
-    from reknit.trace.segments import node_directory, write_segment
 
-    each = RATE // NODES // 6 * 6
-    place = np.arange(each)
-    kinds = np.array(["published", "forwarded", "forwarded", "delivered", "delivered", "delivered"])[place % 6]
-    for second in range(seconds):
-        for node in range(NODES):
-            event = second * (each // 6) + place // 6
-            names = {
-                "time": second + place / each,
-                "order": second * each + place,
-                "node": [f"b{node + 1}"] * each,
-                "kind": kinds,
-                "peer": np.where(kinds == "forwarded", f"b{node % NODES + 2}", None),
-                "client": np.where(kinds == "forwarded", None, "c1"),
-                "size": np.full(each, 120),
-                "source": [f"b{node + 1}.1"] * each,
-                "seq": event,
-                "topic": [f"city/{number % 1000}" for number in event],
-                "payload_size": np.full(each, 100),
-                "qos": np.zeros(each, np.int8),
-            }
-            arrays = [
-                pa.array(names[field.name], field.type) if field.name in names else pa.nulls(each, field.type)
-                for field in schema()
-            ]
-            write_segment(
-                pa.Table.from_arrays(arrays, schema=schema()), node_directory(directory, f"b{node + 1}"), second + 1
-            )
-    return seconds * NODES * each
+    each = RATE // NODES
+    others = _others(second, node)
+    journeys = (each - len(others)) // len(JOURNEY) * len(JOURNEY)
+    place = np.arange(journeys)
+    event = second * (RATE // NODES // len(JOURNEY)) + place // len(JOURNEY)
+    kinds = np.array(JOURNEY)[place % len(JOURNEY)]
+    source, peer = f"b{node + 1}.1", f"b{node % NODES + 2}"
+    columns: dict[str, Any] = {
+        "time": second + place / journeys,
+        "kind": kinds,
+        "peer": np.where(kinds == "forwarded", peer, None),
+        "client": np.where(kinds == "forwarded", None, "c1"),
+        "size": np.full(journeys, 120),
+        "source": np.full(journeys, source),
+        "seq": event,
+        "topic": np.array([f"city/{number % 1000}" for number in event]),
+        "payload_size": np.full(journeys, 100),
+        "qos": np.zeros(journeys, np.int8),
+    }
+    total = journeys + len(others)
+    arrays = {name: pa.array(values, schema().field(name).type) for name, values in columns.items()}
+    rows = pa.Table.from_arrays(
+        [arrays.get(field.name, pa.nulls(journeys, field.type)) for field in schema()], schema=schema()
+    )
+    more = [{"node": f"b{node + 1}", **other} for other in others]
+    rows = pa.concat_tables([rows, pa.Table.from_pylist(more, schema=schema())]).sort_by("time")
+    numbers = pa.array(np.arange(second * each, second * each + total), schema().field("order").type)
+    rows = rows.set_column(schema().get_field_index("order"), schema().field("order"), numbers)
+    names = pa.array([f"b{node + 1}"] * total, schema().field("node").type)
+    return rows.set_column(schema().get_field_index("node"), schema().field("node"), names)
+
+
+def _others(second: int, node: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for turn in range(RATE // NODES // len(JOURNEY) // TURNS):
+        at, pattern = second + (turn + 0.5) * TURNS * len(JOURNEY) * NODES / RATE, f"city/{turn}/#"
+        wish = {"client": f"c{turn}", "pattern_topic": pattern}
+        route = {"peer": f"b{node % NODES + 2}", "pattern_topic": pattern}
+        for nth, (kind, what) in enumerate(
+            (("unsubscribed", wish), ("route_removed", route), ("subscribed", wish), ("route_added", route))
+        ):
+            found.append({"time": at + nth * 1e-5, "kind": kind, **what})
+    if second % CHANGE_S == CHANGE_AT and node < 2:
+        steps = (
+            (("swap: start", 0.1), ("swap: end", 0.9)) if node == 0 else (("swap: lock", 0.3), ("swap: unlock", 0.8))
+        )
+        found += [
+            {"time": second + at, "kind": "change", "peer": f"b{2 - node}", "detail": detail} for detail, at in steps
+        ]
+    return found
 
 
 def _measure_stream(trace: str, out: str) -> dict[str, Any]:
-    from reknit.pipeline.stream import start
+    """With the defaults of ``reknit pipeline stream``, but for what a batch takes up at most."""
+    from reknit.pipeline.stream import LATE_S, start, write_tables
     from reknit.pipeline.traffic import Watched
 
     with _session() as spark, _watching() as seen:
-        query = start(spark, Watched(), trace, out, late_s=LATE_S, segments_max=NODES * BATCH_S)
+        query = start(spark, Watched(), trace, out, segments_max=NODES * BATCH_S)
         query.awaitTermination()
         done = [each for each in query.recentProgress if each["numInputRows"]]
+        begun = time.monotonic()
+        report = write_tables(spark, Watched(), out)
+        tables_s = time.monotonic() - begun
+    assert not report.aside, report
+    assert all(report.tables.values()), report
     later = done[1:] or done
-    rows = sum(each["numInputRows"] for each in later)
-    spent_s = sum(each["durationMs"]["triggerExecution"] for each in later) / 1000
-    return {"rate": rows / spent_s, "batches": len(done), **asdict(seen)}
+    spent_s = [each["durationMs"]["triggerExecution"] / 1000 for each in later]
+    rows = report.rows * sum(each["numInputRows"] for each in later) / report.files  # it is given files, all of a size
+    slowest = max(spent_s[len(spent_s) // 2 :])
+    told = {"late_s": LATE_S, "tables_s": tables_s, "slowest_s": slowest}
+    return {"rate": rows / sum(spent_s), "batches": len(done), **told, **asdict(seen)}
 
 
 # --- placement

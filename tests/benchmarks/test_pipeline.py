@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from bench.pipeline import NODES, RATE, make_trace, visits_in_pandas
+from bench.pipeline import CHANGE_AT, NODES, RATE, make_trace, visits_in_pandas
 from reknit.trace.store import read_trace
 from tests.pipeline.tables import write_checkins
 
 
 def test_the_made_up_trace_is_one(tmp_path: Path) -> None:
-    count = make_trace(tmp_path / "run", 1)
-    assert RATE - 6 * NODES < count <= RATE
-    kinds = Counter(record.kind.value for record in read_trace(tmp_path / "run"))
-    assert (kinds["published"], kinds["forwarded"], kinds["delivered"]) == (count // 6, count // 3, count // 2)
+    """With subscriptions, routes and changes among its events, as a real one has."""
+    seconds = CHANGE_AT + 1
+    count = make_trace(tmp_path / "run", seconds)
+    assert seconds * (RATE - 6 * NODES) < count <= seconds * RATE
+    records = list(read_trace(tmp_path / "run"))
+    kinds = Counter(record.kind.value for record in records)
+    assert len(records) == count
+    assert 6 * kinds["published"] == 3 * kinds["forwarded"] == 2 * kinds["delivered"]
+    assert kinds["subscribed"] == kinds["unsubscribed"] == kinds["route_added"] == kinds["route_removed"] > 0
+    assert kinds["change"] == 4
+    events = Counter(record.event.id for record in records if record.event is not None and record.kind == "published")
+    assert set(events.values()) == {1}
 
 
 def test_pandas_finds_the_visits_of_two_people(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -27,6 +28,17 @@ def test_the_flows_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, "visits" in out) == (0, True)
     code, out, _ = run(capsys, "list", "--json")
     assert "visits" in [each["name"] for each in json.loads(out)]
+
+
+def test_a_sweep_is_named_with_the_verb_that_runs_it(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "list")
+    assert re.search(r"^sweep +the lab's experiments.*: reknit lab run ID\.\.\. --spark$", out, re.MULTILINE)
+    _, out, _ = run(capsys, "list", "--json")
+    assert json.loads(out)[-1]["verb"] == "reknit lab run ID... --spark"
+    _, out, _ = run(capsys, "show", "sweep")
+    assert "  run  reknit lab run ID... --spark\n" in out
+    code, _, err = run(capsys, "run", "sweep")
+    assert (code, err) == (2, "reknit: pipeline: sweep is run by reknit lab run ID... --spark\n")
 
 
 def test_a_flow_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from reknit.pipeline.flow import BadFlow, Flow, Gaps, Input, Parameters, Part, Rule, Step, columns
 from reknit.pipeline.report import Report, RowsLost, StepReport
-from reknit.pipeline.run import REPORT, Order, _chosen, is_remote, run_flow
+from reknit.pipeline.run import REPORT, Order, chosen, is_remote, run_flow
 from tests.pipeline.tables import write_checkins
 
 USERS = columns(user_id="long", rows="long")
@@ -129,10 +129,10 @@ def test_inputs_that_are_missing_or_unknown_are_named(spark: SparkSession, tmp_p
 def test_one_table_is_made_with_what_it_needs_and_no_more() -> None:
     steps = [("a", ("checkins",)), ("b", ("checkins",)), ("c", ("a",)), ("d", ("b", "c"))]
     flow = Flow("f", "", Least, (IN,), tuple(Step(name, "", needs, by_user, USERS) for name, needs in steps))
-    chosen = {only: [step.name for step in _chosen(Order(flow, Least(), {}, "", only=only))] for only in _ONLY}
-    assert chosen == {(): ["a", "b", "c", "d"], ("c",): ["a", "c"], ("b", "a"): ["a", "b"], ("d",): [*"abcd"]}
+    found = {only: [step.name for step in chosen(Order(flow, Least(), {}, "", only=only))] for only in _ONLY}
+    assert found == {(): ["a", "b", "c", "d"], ("c",): ["a", "c"], ("b", "a"): ["a", "b"], ("d",): [*"abcd"]}
     with pytest.raises(BadFlow, match="f has no table e; it has: a, b, c, d"):
-        _chosen(Order(flow, Least(), {}, "", only=("e",)))
+        chosen(Order(flow, Least(), {}, "", only=("e",)))
 
 
 _ONLY: tuple[tuple[str, ...], ...] = ((), ("c",), ("b", "a"), ("d",))

@@ -68,6 +68,8 @@ def test_what_decides_results_is_set_everywhere_and_the_rest_only_here() -> None
     assert here["spark.driver.bindAddress"] == "127.0.0.1"
     assert here["spark.x"] == "y"
     assert not [key for key in everywhere if here[key] != everywhere[key]]
+    cluster = settings(Place(master="spark://host:7077"), "here")  # whose workers have to find this process
+    assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & set(cluster)
     own = settings(Place(remote="local[2]"), "remote")
     assert own["spark.sql.shuffle.partitions"] == here["spark.sql.shuffle.partitions"]
 

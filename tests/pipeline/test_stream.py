@@ -1,9 +1,14 @@
-"""A stream ends with the rows of the batch, over restarts too; and what comes too late is counted."""
+"""A stream ends with the rows of the batch, over restarts too; what is in no table is set aside."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +17,25 @@ from pyspark.sql import DataFrame, SparkSession
 
 from reknit.cli import main
 from reknit.model.event import Event
+from reknit.pipeline.flow import BadFlow
 from reknit.pipeline.flows.traffic import FLOW
+from reknit.pipeline.journeys import JOURNEYS
 from reknit.pipeline.read import look, read_table
-from reknit.pipeline.stream import TOO_LATE, aside, start, tables
+from reknit.pipeline.stream import TOO_LATE, start, tables, write_tables
 from reknit.pipeline.trace import TRACE
-from reknit.pipeline.traffic import Watched
+from reknit.pipeline.traffic import Watched, is_kind
 from reknit.sim.schedule import run_seed
 from reknit.trace.columns import to_table
 from reknit.trace.records import Kind, Record
 from reknit.trace.segments import write_segment
 
 TOLD = Watched(window_s=0.5, top=5)
+LIMIT_S = 170
 
 
-def catch_up(spark: SparkSession, trace: Path, out: Path, late_s: float = 60.0) -> None:
+def catch_up(spark: SparkSession, trace: Path, out: Path, late_s: float = 60.0, **more: int) -> None:
     """Read what is there."""
-    start(spark, TOLD, str(trace), str(out), late_s=late_s).awaitTermination()
+    start(spark, TOLD, str(trace), str(out), late_s=late_s, **more).awaitTermination()
 
 
 def rows(frame: DataFrame) -> list[str]:
@@ -57,16 +65,24 @@ def write_parts(trace: Path, count: int) -> Iterator[int]:
         yield number
 
 
+def write_one(trace: Path, number: int, time: float, **more: object) -> Path:
+    """A segment with one event that was published."""
+    event = Event("t", source="b1.1", seq=number, **more)
+    write_segment(to_table([Record(time, "b1", Kind.PUBLISHED, event=event)], [number]), trace / "node-b1", number)
+    return trace / "node-b1" / f"segment-{number:08}.parquet"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("late_s", [60.0, 2.0])
 def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path, late_s: float) -> None:
     """In several goes, as if the stream had been stopped between them: nothing is read twice, and none forgotten.
 
-    With little time to wait, delays and changes are written while the stream goes on; with much, at its end.
+    With little time to wait, delays and changes are written while the stream goes on; with much, at its end. After
+    each second batch what there is becomes one piece, and what it is made of goes, as does what nobody waits for.
     """
     trace, out = tmp_path / "run", tmp_path / "out"
-    for _ in write_parts(trace, 4):
-        catch_up(spark, trace, out, late_s)
+    for _ in write_parts(trace, 8):
+        catch_up(spark, trace, out, late_s, compact_every=2)
     streamed = tables(spark, TOLD, str(out))
     wanted = batch_tables(spark, trace)
     assert list(streamed) == list(wanted) == [step.name for step in FLOW.steps]
@@ -74,29 +90,130 @@ def test_stream_and_batch_agree_to_the_row(spark: SparkSession, tmp_path: Path, 
         assert streamed[step.name].schema.simpleString() == step.schema.simpleString()
         assert wanted[step.name], step.name
         assert rows(streamed[step.name]) == wanted[step.name], step.name
-    assert aside(spark, str(out)) == {}
-    settled = spark.read.parquet(str(out / "updates" / "delays")).count()
-    assert (settled > 0) == (late_s == 2.0)
+    assert (out / "pieces" / "delays").exists() == (late_s == 2.0)
+    assert sorted(each.name for each in (out / "updates" / "topics").iterdir()) == [
+        "batch=4",
+        "batch=5",
+        "batch=6",
+        "batch=7",
+    ]
+    assert sorted(each.name for each in (out / "pieces" / "topics").iterdir()) == [f"upto={at}" for at in (1, 3, 5, 7)]
+    waiting = sorted(each.name for each in (out / "state" / "waiting").iterdir())
+    assert ("batch=0" in waiting) == (late_s == 60.0)
+    if late_s == 60.0:  # however long they wait, they are written once
+        records = read_table(spark, look(spark, str(trace)), TRACE.schema, "trace")
+        each = records.where(is_kind(*JOURNEYS)).count()
+        assert spark.read.parquet(str(out / "state" / "waiting")).count() == each
 
 
 @pytest.mark.long
-def test_what_comes_too_late_is_counted_and_a_batch_done_twice_counts_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_comes_too_late_is_kept_aside_and_a_batch_done_twice_counts_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     trace, out = tmp_path / "run", tmp_path / "out"
-    for number, time in enumerate((100.0, 101.0, 2.0), 1):
-        event = Event("t", source="b1.1", seq=number)
-        record = Record(time, "b1", Kind.PUBLISHED, event=event)
-        write_segment(to_table([record], [number]), trace / "node-b1", number)
+    for number, moment in enumerate((100.0, 101.0, 2.0), 1):
+        write_one(trace, number, moment, attributes={"x": number})
         catch_up(spark, trace, out, late_s=5.0)
-    assert aside(spark, str(out)) == {TOO_LATE: 1}
+    assert write_tables(spark, TOLD, str(out)).aside == {TOO_LATE: 1}
     # As if the stream had died when it had written everything, and not yet that it is done with the batch.
     for log in (out / "checkpoints" / "traffic" / "commits").glob("*2*"):
         log.unlink()
     shutil.rmtree(out / "state" / "done" / "batch=2")
-    assert aside(spark, str(out)) == {}
+    assert write_tables(spark, TOLD, str(out)).aside == {}
     catch_up(spark, trace, out, late_s=5.0)
-    assert aside(spark, str(out)) == {TOO_LATE: 1}
+    report = write_tables(spark, TOLD, str(out))
+    assert (report.aside, report.rows, report.files) == ({TOO_LATE: 1}, 3, 3)
+    (kept,) = spark.read.parquet(str(out / "quarantine" / "trace")).collect()
+    assert (kept["input"], kept["reason"]) == ("trace", TOO_LATE)
+    assert (json.loads(kept["row"])["time"], json.loads(kept["row"])["attributes"]) == (2.0, '{"x":3}')
     made = tables(spark, TOLD, str(out))["published"].orderBy("window").collect()
     assert [(row["window"], row["events"]) for row in made] == [(200, 1), (202, 1)]
+
+
+def test_broken_segments_are_set_aside_and_the_others_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """One without a footer, one with a damaged page, and one whose columns are none of a trace."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trace, out = tmp_path / "run", tmp_path / "out"
+    paths = [write_one(trace, number, 100.0 + number) for number in range(1, 5)]
+    paths[1].write_bytes(b"no Parquet")
+    damaged = bytearray(paths[2].read_bytes())
+    damaged[60] ^= 0xFF
+    paths[2].write_bytes(damaged)
+    pq.write_table(pa.table({"time": ["noon"], "order": [1]}), trace / "node-b1" / "segment-00000009.parquet")
+    catch_up(spark, trace, out)
+    report = write_tables(spark, TOLD, str(out))
+    assert [path.rpartition("/")[2] for path in report.broken_files] == [
+        "segment-00000002.parquet",
+        "segment-00000003.parquet",
+        "segment-00000009.parquet",
+    ]
+    assert all(report.broken_files.values())
+    assert (report.files, report.rows, report.tables["published"]) == (5, 2, 2)
+    # It goes on, and does not look at them again.
+    write_one(trace, 10, 110.0)
+    catch_up(spark, trace, out)
+    report = write_tables(spark, TOLD, str(out))
+    assert (report.files, report.rows, len(report.broken_files)) == (6, 3, 3)
+
+
+def test_a_directory_is_used_on_the_terms_on_which_it_was_begun(spark: SparkSession, tmp_path: Path) -> None:
+    trace, out = tmp_path / "run", str(tmp_path / "out")
+    write_one(trace, 1, 100.0)
+    catch_up(spark, trace, Path(out))
+    with pytest.raises(BadFlow, match=r"was begun with window_s 0\.5, not 10\.0: give it the same, or another --out"):
+        start(spark, Watched(), str(trace), out)
+    with pytest.raises(BadFlow, match=r"late_s 60\.0, not 1\.0"):
+        start(spark, TOLD, str(trace), out, late_s=1.0)
+    with pytest.raises(BadFlow, match="begun with trace"):
+        start(spark, TOLD, str(tmp_path / "other"), out)
+    shutil.rmtree(f"{out}/state/begun")
+    with pytest.raises(BadFlow, match="is from another version of reknit"):
+        start(spark, TOLD, str(trace), out)
+
+
+def test_tables_take_the_place_of_those_before_all_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    trace, out = tmp_path / "run", tmp_path / "out"
+    write_one(trace, 1, 100.0)
+    catch_up(spark, trace, out)
+    write_tables(spark, TOLD, str(out))
+    first = os.path.realpath(out / "published")
+    write_one(trace, 2, 200.0)
+    catch_up(spark, trace, out)
+    write_tables(spark, TOLD, str(out))
+    assert os.path.realpath(out / "published") != first
+    homes = {Path(os.path.realpath(out / step.name)).parent for step in FLOW.steps}
+    assert homes == {Path(os.path.realpath(out / "current"))}
+    assert [spark.read.parquet(str(place)).count() for place in (first, out / "published")] == [1, 2]
+    assert json.loads((out / "report.json").read_text())["rows"] == 2
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2 * LIMIT_S)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_tables_are_there_while_it_runs_and_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    trace, out = tmp_path / "run", tmp_path / "out"
+    write_one(trace, 1, 100.0)
+    words = ["pipeline", "stream", "--from", str(trace), "--out", str(out), "--every", "0.5", "--tables-s", "1"]
+    command = [sys.executable, "-m", "reknit", *words, "--alpha", "0.5", "--memory", "1g", "--master", "local[2]"]
+    environ = os.environ | {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    limit = time.monotonic() + LIMIT_S
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        for there in (out / "report.json", out / "state" / "done" / "batch=1" / "told.txt"):
+            while not there.exists():
+                assert running.poll() is None, running.communicate()
+                assert time.monotonic() < limit
+                time.sleep(0.2)
+            if there.name == "report.json":
+                assert json.loads(there.read_text())["tables"]["published"] == 1
+                write_one(trace, 2, 101.0)
+        running.send_signal(number)
+        said, wrong = running.communicate(timeout=LIMIT_S)
+    assert (running.returncode, "Traceback" in wrong) == (0, False), wrong
+    assert "in   trace: 2 rows in 2 files\n" in said
+    assert "out  published: 1 rows\n" in said  # both lie in one window
+    assert json.loads((out / "report.json").read_text())["rows"] == 2
 
 
 @pytest.mark.long

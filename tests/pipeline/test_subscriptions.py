@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections import Counter
 from datetime import datetime
 
@@ -31,6 +33,19 @@ def test_friends_are_different_others_and_the_same_for_a_seed(spark: SparkSessio
     with pytest.raises(BadFlow, match="friends is -1"):
         drawn(0, -1)
     visits.unpersist()
+
+
+def test_nobody_has_to_see_all_users_to_draw_friends(spark: SparkSession) -> None:
+    """However they are partitioned the draw is the same, and no window goes over all of them."""
+    visits = spark.range(500).selectExpr("7 * id AS user_id", "1L AS cell", "now() AS start", "1D AS linger_s")
+    drawn = [sorted(map(tuple, friends(Following(), visits.repartition(count), None).collect())) for count in (1, 3, 7)]
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert len(set(drawn[0])) == 4 * 500
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        friends(Following(), visits, None).explain()
+    assert "Window" in printed.getvalue()
+    assert "SinglePartition" not in printed.getvalue()
 
 
 def test_stays_that_overlap_or_touch_are_one_interest(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from reknit.lab.ledger import Ledger
 from reknit.lab.registry import all_experiments
 from reknit.lab.results import write_results
 from reknit.lab.run import Failure, measure, measure_rows, workers
-from reknit.pipeline.sweep import sweep
+from reknit.pipeline.sweep import parallelism, sweep
 
 
 def test_the_rows_of_an_experiment_are_the_same_bytes_as_without_spark(spark: SparkSession, tmp_path: Path) -> None:
@@ -37,6 +37,12 @@ def test_what_is_not_asked_for_any_more_is_not_called(spark: SparkSession, tmp_p
     assert next(outcomes) == tmp_path / "0"
     outcomes.close()  # type: ignore[attr-defined]
     assert len(list(tmp_path.iterdir())) < 10
+
+
+def test_as_many_side_by_side_as_spark_has_places(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as this process has cores: on a cluster that says nothing."""
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    assert parallelism(spark) == 2
 
 
 def test_nothing_to_do(spark: SparkSession) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reknit.cli._demo.loop import LoopOutcome
     from reknit.cli._demo.play import Outcome, Script
 
-__all__ = ["demo", "register"]
+__all__ = ["LoopTold", "demo", "register"]
 
 EXIT_NOT_CLEAN = 1
 EVENTS, LOOP_EVENTS, LOSS_EVENTS = 3000, 9000, 500
@@ -48,6 +49,9 @@ def demo(
     loop: Annotated[bool, typer.Option("--loop", help="The other story: from a trace to a plan, and back.")] = False,
     loss: Annotated[bool, typer.Option("--loss", help="The third story: a link loses events, they come back.")] = False,
     report: Annotated[Path, typer.Option(metavar="FILE", help="Where the page of --loop goes.")] = REPORT,
+    shape: Annotated[
+        str, typer.Option(metavar="SHAPE", help="The traffic of --loop: edits, or FILE:TOPICS:TIMES of real events.")
+    ] = "edits",
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as JSON, and nothing else.")] = False,
 ) -> None:
     """Run a network of brokers, let clients talk, kill the broker in the middle, change the tree, and judge.
@@ -59,7 +63,9 @@ def demo(
 
     With --loop: a tree that suits its traffic badly; the trace becomes a plan on Spark, which is carried out while
     events flow; and what that saves is measured, beside the prediction. Exit code 1 also if it saves less than a
-    quarter of the messages over links, or if the prediction is off by more than 5 %.
+    quarter of the messages over links, or if the prediction is off by more than 5 %. How unequal topics are, and how
+    unevenly their events come, is that of Wikipedia's edits, or of a Parquet file of real events, of which --shape
+    names the columns that tell what and when.
 
     With --loss: two brokers whose link loses a fifth of its datagrams; the subscriber is told what it misses, and gets
     it back in its order. Exit code 1 unless it gets everything, once.
@@ -69,7 +75,7 @@ def demo(
     from reknit.cli._demo.play import Script
 
     if loop:
-        _loop(seed, brokers, events, keep, report, as_json)
+        _loop(LoopTold(seed, brokers, events, shape), keep, report, as_json)
         return
     if loss:
         _loss(seed, events, as_json)
@@ -151,17 +157,28 @@ def _loss(seed: int, events: int | None, as_json: bool) -> None:
 # --- the loop
 
 
-def _loop(seed: int, brokers: int | None, events: int | None, keep: Path | None, report: Path, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class LoopTold:
+    seed: int
+    brokers: int | None
+    events: int | None
+    shape: str
+
+
+def _loop(told: LoopTold, keep: Path | None, report: Path, as_json: bool) -> None:
     import asyncio
     import logging
 
     from reknit.cli._demo.loop import LoopScript, play_loop
     from reknit.cli._demo.report import page
+    from reknit.cli._demo.shape import read_shape
     from reknit.cli.pipeline import with_spark
 
     logging.getLogger("mqtt").setLevel(logging.CRITICAL)
+    shape = read_shape(told.shape)
     with _directory(keep) as directory, with_spark():
-        script = LoopScript(seed, brokers or LOOP_BROKERS, events or LOOP_EVENTS, directory)
+        brokers, events = told.brokers or LOOP_BROKERS, told.events or LOOP_EVENTS
+        script = LoopScript(told.seed, brokers, events, directory, shape=shape)
         outcome = asyncio.run(play_loop(script, (lambda line: None) if as_json else typer.echo))
     try:
         report.parent.mkdir(parents=True, exist_ok=True)

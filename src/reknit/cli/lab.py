@@ -79,7 +79,7 @@ def run(
     every: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
     scale: Annotated[ScaleName, typer.Option(help="A quick look, or the sizes of the paper.")] = ScaleName.quick,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each point; each experiment has its own.")] = None,
-    processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores.")] = 0,
+    processes: Annotated[int, typer.Option(min=0, help="On so many processes; 0 for all cores, also Spark's.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the results go, a directory for each.")] = OUT,
     spark: Annotated[bool, typer.Option("--spark", help="Measure on Spark, also on a cluster.")] = False,
     master: Annotated[str, typer.Option(help="With --spark: its master, as local[2].")] = "",
@@ -142,17 +142,15 @@ def _here(processes: int) -> AbstractContextManager[Mapper]:
 
 @contextmanager
 def _on_spark(processes: int, master: str, remote: str) -> Iterator[Mapper]:
-    import os
-
     from reknit.cli.pipeline import with_spark
     from reknit.lab.run import measure
 
     with with_spark():
         from reknit.pipeline.session import Place, session
-        from reknit.pipeline.sweep import JAVA, sweep
+        from reknit.pipeline.sweep import JAVA, parallelism, sweep
 
         with session(Place(master, remote, name="reknit lab", java_options=JAVA)) as spark:
-            yield sweep(spark, measure, processes or os.cpu_count() or 1)
+            yield sweep(spark, measure, processes or parallelism(spark))
 
 
 def _run_all(

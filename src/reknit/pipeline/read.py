@@ -14,7 +14,7 @@ lacks a column, or has something there that never can, is set aside as a whole, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,7 +45,7 @@ from reknit.pipeline.quarantine import AS_READ
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BrokenFile", "Files", "look", "no_rows", "not_of_type", "read_files", "read_table"]
+__all__ = ["BrokenFile", "Files", "footers", "look", "no_rows", "not_of_type", "read_files", "read_table"]
 
 RUN = "run"
 """The column that says which run's trace a row is from: the directory that holds its nodes' directories."""
@@ -102,11 +102,21 @@ def look(spark: SparkSession, path: str, whole: bool = False, newer_than: float 
         raise BadFlow(f"{path}: there is nothing to read ({error.getCondition() or 'it cannot be listed'})") from error
     if not found:
         raise BadFlow(f"{path}: there is no {'new ' if newer_than else ''}Parquet file")
+    return _by_shape(found)
+
+
+def footers(spark: SparkSession, listed: DataFrame, broken: Sequence[BrokenFile] = ()) -> Files:
+    """The files whose paths are given, by their footers; ``broken`` are known to be that already."""
+    return _by_shape(_look_here(listed) if _is_here(spark) else _look_there(listed, whole=False), broken)
+
+
+def _by_shape(found: list[_Seen], broken: Sequence[BrokenFile] = ()) -> Files:
     shapes: dict[str, dict[str, int]] = {}
     for file, rows, _, shape in found:
         if rows is not None:
             shapes.setdefault(shape, {})[file] = rows
-    return _files(shapes, [BrokenFile(file, problem) for file, _, problem, _ in found if problem is not None])
+    bad = [BrokenFile(file, problem) for file, _, problem, _ in found if problem is not None]
+    return _files(shapes, [*broken, *bad])
 
 
 def _is_here(spark: SparkSession) -> bool:

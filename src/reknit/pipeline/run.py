@@ -26,7 +26,7 @@ from reknit.pipeline.quarantine import BAD_ROWS, bad_rows, clean_rows, count_par
 from reknit.pipeline.read import look, no_rows, not_of_type, read_files
 from reknit.pipeline.report import InputReport, Report, StepReport, balance, refuse_gaps
 
-__all__ = ["QUARANTINE", "REPORT", "Order", "run_flow"]
+__all__ = ["QUARANTINE", "REPORT", "Order", "check_inputs", "chosen", "counts_of", "is_remote", "run_flow"]
 
 QUARANTINE = "quarantine"
 REPORT = "report.json"
@@ -55,10 +55,10 @@ class Order:
 
 def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what: None) -> Report:
     """Run it. ``BadFlow`` if it was given something it cannot use, ``RowsLost`` if rows are not accounted for."""
-    _check_inputs(order)
+    check_inputs(order)
     if not is_remote(order.out):
         _forget_report(order.out)
-    run = _Run(spark, order, progress, _chosen(order))
+    run = _Run(spark, order, progress, chosen(order))
     for each in order.flow.inputs:
         run.read(each)
     for step in run.chosen:
@@ -68,7 +68,7 @@ def run_flow(spark: SparkSession, order: Order, progress: Progress = lambda what
     return report
 
 
-def _chosen(order: Order) -> list[Step]:
+def chosen(order: Order) -> list[Step]:
     """The steps that are asked for, in the flow's order; ``BadFlow`` names one that there is not."""
     steps = {step.name: step for step in order.flow.steps}
     if unknown := [name for name in order.only if name not in steps]:
@@ -80,7 +80,7 @@ def _chosen(order: Order) -> list[Step]:
     return [step for step in order.flow.steps if step.name in wanted]
 
 
-def _check_inputs(order: Order) -> None:
+def check_inputs(order: Order) -> None:
     known = [each.name for each in order.flow.inputs]
     unknown = [name for name in order.inputs if name not in known]
     if unknown:
@@ -141,9 +141,8 @@ class _Run:
         made = step.transform(self.order.parameters, *(self.tables[name] for name in step.needs))
         if not same_columns(made.schema, step.schema):
             raise BadFlow(f"{step.name} is {made.schema.simpleString()}, not {step.schema.simpleString()}")
-        carried = F.sum(F.expr(step.carries)) if step.carries else F.lit(0)
         parts = {name: F.count_if(part).alias(f"of {name}") for name, part in self._parts(step.name).items()}
-        counts = [F.count(F.lit(1)).alias("rows"), carried.cast("long").alias("carried"), *parts.values()]
+        counts = [*counts_of(step), *parts.values()]
         if step.kept:
             seen = Observation()  # counted as it is written: to read it again would be another job
             self._write(made.observe(seen, *counts), step.name, step.by)
@@ -201,6 +200,12 @@ def _missing(rows: DataFrame, gaps: Gaps) -> dict[str, int]:
     many = F.greatest(F.coalesce(F.col(gaps.many), F.lit(1)), F.lit(1))
     by = rows.where(gaps.rows()).groupBy(gaps.who).agg(F.sum(many).alias("many")).orderBy(gaps.who)
     return {str(row[gaps.who] or ""): int(row["many"]) for row in by.collect()}
+
+
+def counts_of(step: Step) -> list[Column]:
+    """What is counted of a table as it is written: its rows, and those that they stand for."""
+    carried = F.sum(F.expr(step.carries)) if step.carries else F.lit(0)
+    return [F.count(F.lit(1)).alias("rows"), carried.cast("long").alias("carried")]
 
 
 def is_remote(path: str) -> bool:

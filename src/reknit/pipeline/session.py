@@ -53,12 +53,17 @@ _ALWAYS = {
 _HERE = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(LISTS_AT_ONCE),
     "spark.sql.codegen.cache.maxEntries": str(CODE_KEPT),
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+}
+"""Where this process starts Spark."""
+
+_ALONE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
 }
+"""And all of it is on this machine; workers on others have to find this process."""
 
 
 JAVA = "-XX:+UseParallelGC"
@@ -101,12 +106,13 @@ def _own_server(place: Place) -> bool:
 def settings(place: Place, where: str, environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The settings of a session; those that a Java is started with only where it is started from here."""
     if _own_server(place):
-        return _ALWAYS | _HERE | dict(place.further)
+        return _ALWAYS | _HERE | _ALONE | dict(place.further)
     if where != "here":
         return dict(_ALWAYS)
     java = f"-Dlog4j2.configurationFile={_LOG.as_uri()} {_java_options(place, environ or {})}".strip()
     own = {"spark.driver.memory": place.memory, "spark.driver.extraJavaOptions": java}
-    return _ALWAYS | _HERE | own | dict(place.further)
+    alone = _ALONE if (place.master or MASTER).startswith("local") else {}
+    return _ALWAYS | _HERE | alone | own | dict(place.further)
 
 
 def _java_options(place: Place, environ: Mapping[str, str]) -> str:

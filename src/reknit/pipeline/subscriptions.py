@@ -21,12 +21,14 @@ from pyspark.sql import functions as F
 from reknit.pipeline.flow import BadFlow, Input, Parameters, Rule, columns, told
 from reknit.trace.wishes import ORDER, SUBSCRIBE, UNSUBSCRIBE
 
-__all__ = ["BY_BROKER", "BY_TOPIC", "EDGES", "FRIENDS", "INTERESTS", "STAYS", "STREAM", "VISITED", "Following"]
-__all__ += ["by_broker", "by_topic", "friends", "interests", "stays", "stream"]
+__all__ = ["BY_BROKER", "BY_DAY", "BY_TOPIC", "EDGES", "FRIENDS", "INTERESTS", "STAYS", "STREAM", "VISITED"]
+__all__ += ["Following", "by_broker", "by_day", "by_topic", "friends", "interests", "stays", "stream"]
 
 FRIENDS_MAX = 1_000
 LINGER_S_MAX = 1e10
 """Three hundred years; a visit without an end has none."""
+SHELVES = 256
+"""That users are numbered in. The draw depends on it: another number is another draw."""
 
 
 class Following(Parameters, frozen=True):
@@ -84,17 +86,22 @@ def friends(told: Following, visits: DataFrame, edges: DataFrame | None) -> Data
 def _drawn(told: Following, visits: DataFrame) -> DataFrame:
     """Friends for each, all different and none oneself: each from a part of the others of his own.
 
-    Users have numbers, in their order; the others are the numbers ahead, in a circle, cut into equal parts.
+    Users have numbers; the others are the numbers ahead, in a circle, cut into equal parts. By a hash users are in
+    shelves, and their numbers go on from shelf to shelf, so that no worker has to see all of them, and they do not
+    depend on who has which rows.
     """
     if not 0 <= told.friends <= FRIENDS_MAX:
         raise BadFlow(f"friends is {told.friends}: it has to be from 0 to {FRIENDS_MAX}")
-    users = visits.select("user_id").distinct()
-    number = F.row_number().over(Window.orderBy("user_id")) - 1
-    numbered = users.withColumn("number", number.cast("long"))
-    total = users.count()
+    shelf = F.pmod(F.xxhash64("user_id"), F.lit(SHELVES)).cast("int")
+    users = visits.select("user_id").distinct().withColumn("shelf", shelf)
+    counted = {row["shelf"]: row["count"] for row in users.groupBy("shelf").count().collect()}
+    *firsts, total = itertools.accumulate((counted.get(nth, 0) for nth in range(SHELVES)), initial=0)
     drawn = min(told.friends, max(total - 1, 0))
     if not drawn:
         return users.select("user_id", F.col("user_id").alias("friend_id")).limit(0)
+    first = F.element_at(F.array(*(F.lit(each).cast("long") for each in firsts)), F.col("shelf") + 1)
+    number = first + F.row_number().over(Window.partitionBy("shelf").orderBy("user_id")) - 1
+    numbered = users.select("user_id", number.alias("number"))
     parts = [(total - 1) * nth // drawn for nth in range(drawn + 1)]
     ahead = [
         F.lit(low + 1) + F.pmod(F.xxhash64(F.lit(told.seed), F.col("user_id"), F.lit(nth)), F.lit(high - low))
@@ -191,6 +198,7 @@ def _broker(told: Following, cell: Column) -> Column:
 _COUNTS = {"subscribes": "long", "unsubscribes": "long", "changes": "long"}
 BY_BROKER = columns(day="string", broker="string", **_COUNTS)
 BY_TOPIC = columns(day="string", topic="string", **_COUNTS)
+BY_DAY = columns(day="string", **_COUNTS)
 
 
 def by_broker(told: Following, stream: DataFrame) -> DataFrame:
@@ -201,10 +209,15 @@ def by_topic(told: Following, stream: DataFrame) -> DataFrame:
     return _counted(stream, "topic").select(*BY_TOPIC.fieldNames())
 
 
-def _counted(stream: DataFrame, what: str) -> DataFrame:
-    counted = stream.groupBy("day", what).agg(
+def by_day(told: Following, stream: DataFrame) -> DataFrame:
+    """How dynamic subscriptions are (Figure 5c)."""
+    return _counted(stream).select(*BY_DAY.fieldNames())
+
+
+def _counted(stream: DataFrame, *what: str) -> DataFrame:
+    counted = stream.groupBy("day", *what).agg(
         F.count_if(F.col("action") == SUBSCRIBE).alias("subscribes"),
         F.count_if(F.col("action") == UNSUBSCRIBE).alias("unsubscribes"),
         F.count(F.lit(1)).alias("changes"),
     )
-    return counted.orderBy("day", what)
+    return counted.orderBy("day", *what)

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JAVA", "sweep"]
+__all__ = ["JAVA", "parallelism", "sweep"]
 
 AHEAD = 2
 """Jobs for each that runs, so that no worker waits for us."""
@@ -33,11 +34,19 @@ JOB_S = 4.0
 JOB_CALLS_MAX = 32
 SHARE = 4
 """Of what is left, a job of each worker takes such a part at most."""
+NUMBERS = 100_000
+"""More than any cluster has cores."""
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that hands out calls and does little itself: better code for it takes more than it brings."""
 
 _Task = TypeVar("_Task")
 _Outcome = TypeVar("_Outcome")
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks Spark would do side by side, wherever it runs: what it cuts a range into if nobody says."""
+    many = spark.range(NUMBERS).select(F.spark_partition_id().alias("part"))
+    return max(1, many.distinct().count())
 
 
 def sweep(

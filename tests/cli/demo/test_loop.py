@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -75,3 +78,24 @@ def test_the_page_has_the_numbers_the_pictures_and_nothing_from_elsewhere() -> N
     assert said.count("data:image/png;base64,") == 1
     assert "http" not in said
     assert said == page(outcome(51))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_whole_loop_saves_a_quarter_and_says_so_before(tmp_path: Path) -> None:
+    """As ``make demo`` runs it, with fewer events: brokers, clients and Spark are processes, and the bars are met."""
+    words = ["demo", "--loop", "--events", "6000", "--json", "--report", str(tmp_path / "loop.html")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "reknit", *words], capture_output=True, text=True, timeout=590, check=False
+    )
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+    found = json.loads(ran.stdout)
+    assert found["saved"] >= 0.25
+    assert found["off"] <= 0.05
+    assert found["clients"]["owed"] > 0
+    assert [found[who][what] for who in ("trace", "clients") for what in ("lost", "duplicated", "out_of_order")] == [
+        0
+    ] * 6
+    assert not any(found["spark"].values())
+    assert found["before"] != found["after"]
+    assert "fewer messages over links" in (tmp_path / "loop.html").read_text()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,7 +72,11 @@ def test_the_stream_is_what_a_plain_walk_finds(spark: SparkSession, tmp_path: Pa
     assert {wish.client: wish.broker for wish in wishes} == homes
     carried = {step.name: step.carried for step in report.steps}
     assert carried["stays"] == len(rows)
-    assert carried["by_broker"] == carried["by_topic"] == len(wishes)
+    assert carried["by_broker"] == carried["by_topic"] == carried["by_day"] == len(wishes)
+    by_day = {row["day"]: row["changes"] for row in pq.read_table(tmp_path / "out" / "by_day").to_pylist()}
+    moments = [datetime.fromtimestamp(wish.at, UTC) for wish in wishes]
+    assert by_day == Counter(moment.date().isoformat() for moment in moments)
+    assert (tmp_path / "out" / "changes.png").read_bytes().startswith(b"\x89PNG")
     by_topic = pq.read_table(tmp_path / "out" / "by_topic").to_pylist()
     assert sum(row["subscribes"] for row in by_topic if row["topic"] == "cell/3") == sum(
         1 for wish in wishes if wish.wanted and wish.topic == "cell/3"

@@ -27,6 +27,7 @@ from reknit.cli._demo.changes import Changes
 from reknit.cli._demo.clients import Crowd, DemoClient, gathered
 from reknit.cli._demo.friends import Friends, friends, line, shares
 from reknit.cli._demo.history import causal_order
+from reknit.cli._demo.shape import EDITS, Shape
 from reknit.cli._demo.verdict import Verdict, judge_clients, judge_trace, owed_marks
 from reknit.cli._demo.watch import OBSERVER, Watcher
 from reknit.cli._problem import Failed
@@ -66,6 +67,7 @@ class LoopScript:
     events: int = 9000
     directory: Path = Path("demo")
     master: str = "local[2]"
+    shape: Shape = EDITS
 
 
 class LoopOutcome(msgspec.Struct):
@@ -188,7 +190,7 @@ class _Stage:
         self.edges: list[Edge] = []
         self._rng = random.Random(f"{script.seed}/loop")
         rooms = [client.role.home for client in crowd.clients]
-        self._world = Friends(random.Random(f"{script.seed}/talk"), rooms)
+        self._world = Friends(random.Random(f"{script.seed}/talk"), rooms, script.shape)
         self._said = 0
 
     async def run(self, spark: _Spark, changes: Changes) -> None:
@@ -217,7 +219,7 @@ class _Stage:
 
     async def _flow(self, part: float) -> None:
         events = int(self.script.events * part)
-        due = shares([client.role for client in self.crowd.clients], events, self._rng)
+        due = shares([client.role for client in self.crowd.clients], events, self._rng, self.script.shape)
         async with asyncio.TaskGroup() as group:
             for client in self.crowd.clients:
                 if count := due.get(client.role.name, 0):
@@ -227,7 +229,7 @@ class _Stage:
         loop = asyncio.get_running_loop()
         due = loop.time()
         for _ in range(count):
-            due = max(due + pace_s, loop.time())
+            due = max(due + self._world.gap(pace_s), loop.time())
             await asyncio.sleep(due - loop.time())
             await client.publish(self._world)
             self._said += 1

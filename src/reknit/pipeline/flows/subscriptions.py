@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reknit.pipeline import subscriptions as made
-from reknit.pipeline.flow import Flow, Step
+from reknit.pipeline.flow import Bars, Flow, Step
 
 __all__ = ["FLOW"]
 
@@ -27,5 +27,7 @@ FLOW = Flow(
         ),
         Step("by_broker", "changes by broker", ("stream",), made.by_broker, made.BY_BROKER, carries="changes"),
         Step("by_topic", "changes by topic", ("stream",), made.by_topic, made.BY_TOPIC, carries="changes"),
+        Step("by_day", "changes by day (Figure 5c)", ("stream",), made.by_day, made.BY_DAY, carries="changes"),
     ),
+    charts=(Bars("changes.png", "by_day", "day", "changes", "Subscriptions that came and went, by day"),),
 )

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import floor, log
 from random import Random
 
-from reknit.community.hierarchy import filter_of
 from reknit.sim.checkers.views import Tables
 
 __all__ = ["DRAWS", "Drawn", "Terms", "draw_spread"]
@@ -118,7 +117,7 @@ class _Spread:
         ways = [((each, peer), ALL) for each in above if peer in members.get(each, {})]
         p_sel = min(1.0, terms.g / (len(members[topic]) * self.error))
         for parent, entries in self.tables.parents(peer, topic):
-            if peer in members.get(filter_of(parent), {}):
+            if any(peer in members[each] for each in members if each.removesuffix("/#") == parent):
                 continue
             chosen = _mask(p_sel, self.rng)
             chance = terms.p_succ * min(1.0, terms.a / min(terms.z, len(entries)))

@@ -51,6 +51,8 @@ EVENTS_BETWEEN = 20
 MEMBERSHIPS = ("scamp", "scamp", "semi-structured", "structured")
 GRID = GridOptions(lease_s=LEASE_S, refresh_s=2.4, meet_s=0.3, meet_s_max=3.0, answer_s=0.5)
 STEPS_MAX = 600_000
+STEPS_PER_PEER_MAX = 40_000
+"""Where there are more than fifteen."""
 
 TREES: tuple[tuple[str, ...], ...] = (
     ("a",),
@@ -171,7 +173,7 @@ class _Run:
         self.assembly = (
             self.beside.junction.assembly if self.beside else Assembly(options, plan.network, str(plan.seed))
         )
-        self.assembly.steps_max = STEPS_MAX
+        self.assembly.steps_max = max(STEPS_MAX, STEPS_PER_PEER_MAX * plan.peers)
         self.wants: dict[str, list[str]] = {}
         self.newcomers: dict[str, tuple[str, ...]] = {}  # of this round, with their contacts
         self.faults: dict[str, int] = {}

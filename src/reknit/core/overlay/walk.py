@@ -377,11 +377,11 @@ class Walk:
         self.links.changed = True  # what the next life has to know
         if lock is not None:
             self._see(lock.place, "", "end")
-        if lock is not None and not lock.place.is_first and self.history.is_open(lock.change.id):
-            self.history.forget(lock.change.id)  # given up, which is for the first to tell
-        if lock is not None and and_drop and (peer := lock.place.new_peer):
-            self.new_links.stop_asking(peer)
-            self.drop(peer, "the change is over")
+            if not lock.place.is_first and self.history.is_open(lock.change.id):
+                self.history.forget(lock.change.id)  # given up, which is for the first to tell
+            self.new_links.stop_asking(lock.place.new_peer)
+            if and_drop and (peer := lock.place.new_peer):
+                self.drop(peer, "the change is over")
 
     def _lock_for(self, id_: str) -> Lock | None:
         return self._lock if self._lock is not None and self._lock.change.id == id_ else None

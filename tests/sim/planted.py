@@ -237,7 +237,7 @@ def a_snapshot_only_adds(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "replace", replace)
 
 
-@near(214330)
+@near(1563)
 @among("crashes")
 @plant
 def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
@@ -256,21 +256,6 @@ def _move_links_before_older_ones_are_empty(patch: Patch) -> None:
     Brokers that wait until links are empty hardly come to need what these bugs take away.
     """
     patch.setattr(SwapLocks, "emptying", "")
-
-
-@near(251222)
-@among("crashes")
-@plant
-def overlook_that_a_leave_stands_behind_what_is_held(patch: Patch) -> None:
-    original = SwapReturns._is_behind
-
-    def behind(self: SwapReturns, hold: Any) -> bool:
-        with pytest.MonkeyPatch.context() as blind:
-            blind.setattr(self, "_has_left", lambda old: True)
-            return original(self, hold)
-
-    patch.setattr(SwapReturns, "_is_behind", behind)
-    _move_links_before_older_ones_are_empty(patch)
 
 
 @near(25)
@@ -424,7 +409,7 @@ def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
 
 
-@near(407)  # where nobody else sees it
+@near(685)  # where nobody else sees it
 @only("tree")
 @plant
 def let_two_searches_pass(patch: Patch) -> None:
@@ -800,7 +785,6 @@ def tell_all_in_the_midst_of_a_swap_and_believe_in_it_still(patch: Patch) -> Non
     patch.setattr(SwapLocks, "_tell_anew", lambda self, peer: iter((Tell(peer),)))
 
 
-@only("liveness")
 @near(96333)
 @among("crashes")
 @plant

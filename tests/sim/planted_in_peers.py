@@ -138,6 +138,6 @@ def forget_who_did_not_answer(patch: Patch) -> None:
     patch.setattr(Absent, "lost", lambda self, peer: None)
 
 
-@plant("touch", 28)
+@plant("touch", 128)
 def never_ask_again_for_a_level_that_somebody_was_found_on(patch: Patch) -> None:
     patch.setattr(Search, "widen", lambda self, rung: None)

@@ -55,7 +55,7 @@ def test_a_flow_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "         records: the publications and deliveries of trace that it stands for; what it leaves out is" in out
     assert "         made of flows, links\n" in out
     _, out, _ = run(capsys, "show", "plan", "--json")
-    flows, _, gains = json.loads(out)["steps"]
+    flows, _, _, gains = json.loads(out)["steps"]
     assert (flows["needs"], flows["carries"], flows["takes"]) == (["trace"], "records", "publications and deliveries")
     assert (gains["needs"], gains["carries"], gains["takes"]) == (["flows", "links"], "", "")
     _, out, _ = run(capsys, "show", "visits", "--json")

@@ -184,12 +184,12 @@ def test_a_link_is_lost_for_good_and_another_takes_its_place(tmp_path: Path, unt
             await writer.publish("news", b"again")
             assert (await anext(aiter(news))).payload == b"again"
             tried = [each for each in (await brokers.all("/changes"))["b2"]["history"] if each["kind"] == "replace"]
-            assert [each["strategy"] for each in tried if not each["error"]] == strategies, tried
+            assert {each["strategy"] for each in tried if not each["error"]} <= strategies, tried
 
     async def are_linked() -> bool:
         return list((await brokers.all("/topology"))["b2"]["neighbours"]) == ["b3"]
 
-    strategies = [] if way == "standby" else ["path"]
+    strategies = set() if way == "standby" else {"path"}  # or by a search, if it was tried too often by then
     try:
         asyncio.run(play())
     finally:

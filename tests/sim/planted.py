@@ -20,8 +20,7 @@ from reknit.core.links.link import Arrival, Link
 from reknit.core.links.links import Links
 from reknit.core.links.loose import LooseLink
 from reknit.core.overlay.causal import Stamps
-from reknit.core.overlay.events import Arrived, Tell
-from reknit.core.overlay.leaves import Leaves
+from reknit.core.overlay.events import Arrived
 from reknit.core.overlay.notes import Part
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.repair import Repair
@@ -585,13 +584,6 @@ def a_new_life_does_not_wait_for_a_link_that_is_closing(patch: Patch) -> None:
     patch.setattr(SwapLinks, "keepers", lambda self: ())
 
 
-@near(31137)
-@among("crashes")
-@plant
-def the_middle_believes_a_goal_that_has_not_heard_of_the_mover_yet(patch: Patch) -> None:
-    patch.setattr(SwapLinks, "_doubt_goal", lambda self, goal: None)
-
-
 # --- groups
 
 
@@ -775,21 +767,6 @@ def ask_nobody_how_a_swap_has_ended(patch: Patch) -> None:
 @plant
 def ask_nobody_for_a_link_after_a_swap_was_ended_without_us(patch: Patch) -> None:
     patch.setattr(SwapDeaths, "to_be_asked", lambda self, peer: {})
-
-
-@only("tables")
-@near(205471)
-@among("crashes")
-@plant
-def tell_all_in_the_midst_of_a_swap_and_believe_in_it_still(patch: Patch) -> None:
-    patch.setattr(SwapLocks, "_tell_anew", lambda self, peer: iter((Tell(peer),)))
-
-
-@near(96333)
-@among("crashes")
-@plant
-def wait_for_ever_to_say_that_a_life_before_has_left(patch: Patch) -> None:
-    patch.setattr(Leaves, "unheard", lambda self: [])
 
 
 # --- what is lost for good

@@ -19,6 +19,7 @@ MEMBERSHIPS = ("scamp", "structured")
 
 
 def test_every_figure_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = made_up()[0].keys()  # before anything is changed: they are kept for all other tests
     monkeypatch.setattr(_camcast_live, "MEMBERSHIPS", MEMBERSHIPS)
     monkeypatch.setattr(_camcast_live, "FORWARDERS", (0.0, 5.0, 9.0))
     monkeypatch.setattr(_camcast_live, "try_gathering", _with_enough)
@@ -27,7 +28,7 @@ def test_every_figure_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -
     for membership in MEMBERSHIPS:
         point = {"membership": membership, "root": 3, "middle": 5, "bottom": 9, "quick": True}
         rows.append({**point, "seed": 1, **found.measure(point, 1)})
-    assert all(row.keys() == made_up()[0].keys() for row in rows), "as the made-up ones, by which verdicts are tested"
+    assert all(row.keys() == columns for row in rows), "as the made-up ones, by which verdicts are tested"
     for row in rows:
         assert (row["parasites"], row["settled"]) == (0, True)
         assert row["d_headline"] == row["a_headline"] == 1.0, "with c = 5 and all passing events upward"

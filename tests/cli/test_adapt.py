@@ -24,6 +24,20 @@ TALK = [Flow(("b1", "b3"), 100), Flow(("b2", "b3"), 20)]
 EVIDENCE = Evidence(120, 2, 60.0)
 
 
+@pytest.fixture(scope="module")
+def quiet_network(networks: Callable[..., Any]) -> Any:
+    """Of its own: what sessions of other tests want would be in the price of a swap."""
+    network = networks()
+    network.until_ready()
+    return network
+
+
+@pytest.fixture
+def network(quiet_network: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(quiet_network.directory)
+    return quiet_network
+
+
 def order(state: Path | None = None) -> _Order:
     return _Order("trace", "tables", str(state or ""), 1.0, 0, dry_run=False, admin=[], as_json=True)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import random
 import sys
 import tempfile
 from collections import Counter
@@ -131,7 +130,7 @@ async def _trial(size: _Size, periods: int, swings: bool) -> Watched:
         directory = Path(name)
         section = NetworkSection(brokers=BROKERS, shape="line")
         file = NetworkFile(network=section, trace=TraceSection(directory=str(directory / "trace")))
-        plan = plan_network(file, random.Random(1))
+        plan = plan_network(file)
         async with Network(plan, directory, lambda line: None) as network, contextlib.AsyncExitStack() as stack:
             seen = Watched(frozenset(_link(*edge) for edge in plan.edges))
             ports = {broker.name: parse_address(broker.mqtt).port for broker in network.state.brokers}

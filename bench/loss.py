@@ -172,7 +172,7 @@ class NotReady(Exception):
 
 class _Network:
     def __init__(self, directory: Path, members: list[str], edges: list[Edge]) -> None:
-        ports = free_ports(HOST, 3 * len(members), random.Random())
+        ports = free_ports(HOST, 3 * len(members))
         self.members = members
         self.edges = edges
         self.directory = directory

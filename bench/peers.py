@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -63,7 +62,7 @@ class Peer:
 
 def free_ports(count: int) -> list[int]:
     """Ports on which nobody listens, and which stay free while the one that listens there is down."""
-    return address.free_ports("127.0.0.1", count, random.Random())
+    return address.free_ports("127.0.0.1", count)
 
 
 # --- processes

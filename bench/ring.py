@@ -95,7 +95,7 @@ class _Ring:
 
 async def _changes_under_load(size: _Size, directory: Path, quick: bool) -> list[Row]:
     section, options = NetworkSection(brokers=size.brokers), BrokerOptions(routing="rendezvous")
-    plan = plan_network(NetworkFile(network=section, options=options), random.Random())
+    plan = plan_network(NetworkFile(network=section, options=options))
     async with (
         Network(plan, directory, lambda line: None) as network,
         httpx.AsyncClient(trust_env=False, timeout=CHANGE_S_MAX, limits=NO_REUSE) as http,

@@ -104,7 +104,7 @@ async def _network(directory: Path, trace: str = "") -> AsyncIterator[_Net]:
         link=[LinkSection(a=a, b=b) for a, b in edges],
         trace=TraceSection(directory=trace),
     )
-    plan = plan_network(file, random.Random())
+    plan = plan_network(file)
     async with (
         Network(plan, directory, lambda line: None) as network,
         httpx.AsyncClient(trust_env=False, timeout=SWAP_S_MAX) as http,

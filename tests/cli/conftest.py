@@ -18,6 +18,9 @@ from reknit.cli import main
 from reknit.live.statefile import STATE_FILE
 from tests.ports import ports_in_a_row
 
+BROKERS_MAX = 5
+"""Of a network of these tests."""
+
 
 @dataclass(frozen=True)
 class Said:
@@ -84,7 +87,7 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
     def start(*more: str, directory: Path | None = None) -> Up:
         where = directory or tmp_path_factory.mktemp("network")
-        port = ports_in_a_row(3)
+        port = ports_in_a_row(BROKERS_MAX)
         words = [sys.executable, "-m", "reknit", "up", "--brokers", "3", "--mqtt-base-port", str(port), *more]
         with (where / "out").open("wb") as out:
             process = subprocess.Popen(words, cwd=where, stdout=out, stderr=subprocess.STDOUT)

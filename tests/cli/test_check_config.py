@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -42,7 +41,7 @@ def test_bad_is_one_line(reknit: Callable[..., Any], tmp_path: Path) -> None:
 
 def test_flag_over_environment_over_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a broker that runs: each of the four names it, in turn."""
-    mqtt, listen, admin = free_ports("127.0.0.1", 3, random.Random())
+    mqtt, listen, admin = free_ports("127.0.0.1", 3)
     path = tmp_path / "b.toml"
     places = f'mqtt = "127.0.0.1:{mqtt}"\nlisten = "127.0.0.1:{listen}"\nadmin = "127.0.0.1:{admin}"\n'
     path.write_text(f'[broker]\nname = "of-the-file"\n{places}')

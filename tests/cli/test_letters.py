@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -33,7 +32,7 @@ _names = count(1)
 
 @pytest.fixture(scope="session")
 def mosquitto_port() -> Iterator[int]:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    port = free_ports("127.0.0.1", 1)[0]
     assert MOSQUITTO is not None
     process = subprocess.Popen([MOSQUITTO, "-p", str(port)], stderr=subprocess.DEVNULL)
     until_open(port, process)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 import sys
@@ -38,7 +37,7 @@ def command(kind: str, directory: Path, port: int, certificate: Path) -> list[st
         f'[access]\nanonymous = "nobody"\npasswords = "{directory / "ours"}"\n[tls]\ncertificate = "{certificate}"\n'
     )
     (directory / "b.toml").write_text(access)
-    mqtt, listen = free_ports("127.0.0.1", 2, random.Random())
+    mqtt, listen = free_ports("127.0.0.1", 2)
     words = ["--name", "b1", "--mqtt", f"127.0.0.1:{mqtt}", "--listen", f"127.0.0.1:{listen}"]
     words += ["--mqtts", f"127.0.0.1:{port}", "--config", str(directory / "b.toml")]
     return [sys.executable, "-m", "reknit", "broker", *words]
@@ -49,7 +48,7 @@ def test_users_and_tls(kind: str, reknit: Callable[..., Any], tmp_path: Path) ->
     authority = Authority(tmp_path)
     certificate = authority.sign("broker")
     own = authority.sign("client")
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    port = free_ports("127.0.0.1", 1)[0]
     process = subprocess.Popen(command(kind, tmp_path, port, certificate), stderr=subprocess.DEVNULL)
     try:
         until_open(port, process)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ def test_brokers_change_places_under_load(
     reknit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     section = NetworkSection(brokers=4, mqtt_base_port=ports_in_a_row(4))
-    plan = plan_network(NetworkFile(network=section, options=BrokerOptions(routing="rendezvous")), random.Random())
+    plan = plan_network(NetworkFile(network=section, options=BrokerOptions(routing="rendezvous")))
     monkeypatch.chdir(tmp_path)
 
     async def run() -> tuple[list[bytes], Any, Any]:

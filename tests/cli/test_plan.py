@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -218,7 +217,7 @@ def test_a_plan_of_the_ring_is_shown_carried_out_and_taken_back(
     reknit: Reknit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     section = NetworkSection(brokers=4, mqtt_base_port=ports_in_a_row(4))
-    network = plan_network(NetworkFile(network=section, options=BrokerOptions(routing="rendezvous")), random.Random())
+    network = plan_network(NetworkFile(network=section, options=BrokerOptions(routing="rendezvous")))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("reknit.cli._plans.watch.FLUSH_S_MAX", 0.0)
     names = [broker.name for broker in network.brokers]

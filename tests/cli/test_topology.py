@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import subprocess
 import sys
 import time
@@ -138,7 +137,7 @@ def guarded(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "b1.toml").write_text(
         f'[access]\npasswords = "{tmp_path}/passwords"\noperators = ["ann"]\noperator_token = "{tmp_path}/token"\n'
     )
-    ports = free_ports("127.0.0.1", 3, random.Random())
+    ports = free_ports("127.0.0.1", 3)
     words = ["broker", "--name", "b1", "--config", str(tmp_path / "b1.toml"), "--until-stdin-closes"]
     for key, port in zip(("mqtt", "listen", "admin"), ports, strict=True):
         words += [f"--{key}", f"{'127.1' if key == 'admin' else '127.0.0.1'}:{port}"]

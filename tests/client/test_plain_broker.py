@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import shutil
 import socket
 import subprocess
@@ -22,7 +21,7 @@ MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sb
 def port() -> Iterator[int]:
     if MOSQUITTO is None:
         pytest.skip("mosquitto is not installed")
-    chosen = free_ports("127.0.0.1", 1, random.Random())[0]
+    chosen = free_ports("127.0.0.1", 1)[0]
     process = subprocess.Popen([MOSQUITTO, "-p", str(chosen)], stderr=subprocess.DEVNULL)
     while True:
         try:

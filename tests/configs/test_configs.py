@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import subprocess
 import sys
@@ -30,7 +29,7 @@ LIMIT_S = 20
 def broker(name: str, directory: Path) -> Iterator[int]:
     """The shipped file, at other ports; its MQTT port."""
     text = (CONFIGS / name).read_text()
-    ports = iter(free_ports("127.0.0.1", 3, random.Random()))
+    ports = iter(free_ports("127.0.0.1", 3))
     text = re.sub(r"127\.0\.0\.1:\d+", lambda _: f"127.0.0.1:{next(ports)}", text)
     (directory / name).write_text(text)
     section = read_broker_file(directory / name).broker

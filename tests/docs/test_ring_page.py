@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import re
 import signal
 from pathlib import Path
@@ -34,7 +33,7 @@ def planned(directory: Path) -> NetworkPlan:
     quick = "\n[options.ring]\nlost_s = 1.0\nhandover_s = 3.0\n"
     ports = f"brokers = 4\nmqtt_base_port = {ports_in_a_row(4)}"
     (directory / "ring.toml").write_text(FOUNDED.replace("brokers = 4", ports) + quick)
-    return plan_network(read_network_file(directory / "ring.toml"), random.Random())
+    return plan_network(read_network_file(directory / "ring.toml"))
 
 
 async def table(admin: str) -> dict[str, Any]:
@@ -89,7 +88,7 @@ def restless(directory: Path) -> NetworkPlan:
     assert soon != RESTLESS
     text = f"[network]\nbrokers = 4\nmqtt_base_port = {ports_in_a_row(4)}\n{soon}"
     (directory / "ring.toml").write_text(text)
-    return plan_network(read_network_file(directory / "ring.toml"), random.Random())
+    return plan_network(read_network_file(directory / "ring.toml"))
 
 
 def test_placement_is_set_as_the_page_says(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ class Processes:
 
     def __init__(self, directory: Path) -> None:
         names = ("b1", "b2", "b3")
-        ports = free_ports("127.0.0.1", 3 * len(names), random.Random())
+        ports = free_ports("127.0.0.1", 3 * len(names))
         self.mqtt = dict(zip(names, ports[0::3], strict=True))
         self.listen = {name: Address("127.0.0.1", port) for name, port in zip(names, ports[1::3], strict=True)}
         self.admin = dict(zip(names, ports[2::3], strict=True))

@@ -28,7 +28,7 @@ from tests.ports import ports_in_a_row
 @pytest.fixture
 def plan() -> NetworkPlan:
     port = ports_in_a_row(3)
-    return plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)), random.Random())
+    return plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)))
 
 
 def gone(pid: int) -> bool:
@@ -137,7 +137,7 @@ def test_a_broker_that_is_killed_in_a_swap_goes_on_with_it_in_its_next_life(tmp_
     file = NetworkFile(network=NetworkSection(brokers=4, mqtt_base_port=port))
 
     async def run() -> None:
-        async with Network(plan_network(file, random.Random()), tmp_path, lambda line: None) as network:
+        async with Network(plan_network(file), tmp_path, lambda line: None) as network:
             where = [parse_address(broker.mqtt) for broker in network.state.brokers]
             async with connect(*where[0]) as one, connect(*where[3]) as other, one.subscribe("t"), other.subscribe("u"):
                 killed = await swap_and_kill(network, random.Random(5), kills=3)

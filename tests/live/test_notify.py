@@ -32,7 +32,7 @@ def test_a_datagram_for_whoever_listens(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_broker_tells_and_reads_its_rules_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mqtt, listen = free_ports("127.0.0.1", 2, random.Random())
+    mqtt, listen = free_ports("127.0.0.1", 2)
     rules = tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nsubscribe = ["a"]\n')
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "socket"))

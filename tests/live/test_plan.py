@@ -25,6 +25,7 @@ from reknit.live.config import (
 from reknit.live.errors import PortTaken
 from reknit.live.log import LogSection
 from reknit.live.plan import PlannedBroker, broker_command, dialler, neighbours_of, plan_network, settings_of
+from tests.ports import ports_in_a_row
 
 
 def planned(name: str, port: int) -> PlannedBroker:
@@ -45,7 +46,7 @@ def test_each_link_is_known_to_both_ends_and_dialled_by_one(count: int, seed: in
 
 def test_what_the_file_leaves_open_is_chosen_and_no_port_twice() -> None:
     file = NetworkFile(broker=[BrokerSection(name="x", admin="127.0.0.1:0"), BrokerSection(name="y")])
-    plan = plan_network(file, random.Random(3))
+    plan = plan_network(file)
     ports = [address.port for each in plan.brokers for address in (each.mqtt, each.listen, each.admin)]
     assert ports.pop(2) == 0
     assert len(set(ports)) == 5
@@ -56,7 +57,7 @@ def test_a_taken_port_is_found_before_anything_starts() -> None:
         port = holder.getsockname()[1]
         file = NetworkFile(network=NetworkSection(brokers=1, mqtt_base_port=port))
         with pytest.raises(PortTaken, match=f"127.0.0.1:{port} is taken; choose others"):
-            plan_network(file, random.Random(0))
+            plan_network(file)
 
 
 def test_the_command_of_a_broker_says_all_that_it_needs() -> None:
@@ -81,16 +82,15 @@ def test_what_is_said_of_the_log_holds_for_brokers_of_a_network() -> None:
 
 
 def test_links_that_were_checked_as_a_whole_are_not_searched_for_cycles() -> None:
-    assert plan_network(
-        NetworkFile(network=NetworkSection(mqtt_base_port=21111)), random.Random(1)
-    ).settings.options.founded
+    section = NetworkSection(brokers=3, mqtt_base_port=ports_in_a_row(3))
+    assert plan_network(NetworkFile(network=section)).settings.options.founded
 
 
 def test_each_broker_of_a_network_has_a_store_of_its_own(tmp_path: Path) -> None:
     file = NetworkFile(broker=[BrokerSection(name="x"), BrokerSection(name="y")], store=StoreSection(str(tmp_path)))
-    plan = plan_network(file, random.Random(3))
+    plan = plan_network(file)
     assert [settings_of(name, plan).store.path for name in "xy"] == [f"{tmp_path}/x.store", f"{tmp_path}/y.store"]
-    bare = plan_network(NetworkFile(broker=file.broker), random.Random(3))
+    bare = plan_network(NetworkFile(broker=file.broker))
     assert settings_of("x", bare).store.path == ""
 
 
@@ -98,6 +98,6 @@ def test_each_end_of_a_link_is_told_its_kind() -> None:
     brokers = [{"name": name} for name in ("b1", "b2", "b3")]
     links = [{"a": "b1", "b": "b2", "kind": "datagram"}, {"a": "b2", "b": "b3"}]
     file = convert_network({"broker": brokers, "link": links, "options": {"links": {"retransmit_s": 0.1}}})
-    plan = plan_network(file, random.Random(1))
+    plan = plan_network(file)
     kinds = {each.name: settings_of(each.name, plan).options.links.kinds for each in plan.brokers}
     assert kinds == {"b1": {"b2": "datagram"}, "b2": {"b1": "datagram"}, "b3": {}}

@@ -28,9 +28,8 @@ HERE = "127.0.0.1"
 
 @pytest.fixture
 def ports() -> list[int]:
-    import random
 
-    return free_ports(HERE, 4, random.Random())
+    return free_ports(HERE, 4)
 
 
 class Started:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import dataclasses
 import os
-import random
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -298,7 +297,7 @@ def test_who_brings_no_client_or_brings_one_to_where_links_are_is_cut_off(plan: 
 def test_in_three_processes_a_session_outlives_each_way_to_it(tmp_path: Path, until: Until) -> None:
     """The client goes round; its home stays b1. A home that hangs costs it one refusal."""
     section = NetworkSection(brokers=3, mqtt_base_port=ports_in_a_row(3))
-    plan = plan_network(NetworkFile(network=section, mqtt=MqttSection(home_s_max=1.0)), random.Random())
+    plan = plan_network(NetworkFile(network=section, mqtt=MqttSection(home_s_max=1.0)))
 
     async def comes(at: Address) -> Client:
         while True:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import signal
 import subprocess
 import sys
@@ -31,7 +30,7 @@ class Brokers:
         self.standby: dict[str, list[str]] = {}
         self.around_max = 64
         self.wires: dict[str, int] = {}  # by broker that is reached through a wire: the port of that
-        ports = free_ports("127.0.0.1", 3 * len(LINKS), random.Random())
+        ports = free_ports("127.0.0.1", 3 * len(LINKS))
         self.mqtt = dict(zip(LINKS, ports[0::3], strict=True))
         self.listen = dict(zip(LINKS, ports[1::3], strict=True))
         self.doors = {name: f"http://127.0.0.1:{port}" for name, port in zip(LINKS, ports[2::3], strict=True)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import threading
 import time
 from collections import Counter
@@ -21,10 +20,11 @@ from paho.mqtt.properties import Properties
 
 from bench.durable_load import Publisher, Subscriber
 from bench.mortal import mortal
-from reknit.live.address import free_ports, parse_address
+from reknit.live.address import parse_address
 from reknit.live.config import NetworkFile, NetworkSection
 from reknit.live.network import Network
 from reknit.live.plan import plan_network
+from tests.ports import ports_in_a_row
 
 EVENTS = 60
 
@@ -66,8 +66,8 @@ async def _members(http: httpx.AsyncClient, admins: list[str], present: int) -> 
 def test_one_member_in_the_whole_network_gets_each_event(
     version: MQTTProtocolVersion, tmp_path: Path, until: Any
 ) -> None:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
-    plan = plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)), random.Random())
+    port = ports_in_a_row(3)
+    plan = plan_network(NetworkFile(network=NetworkSection(brokers=3, mqtt_base_port=port)))
 
     async def play() -> None:
         async with Network(plan, tmp_path) as network, httpx.AsyncClient(trust_env=False) as http:

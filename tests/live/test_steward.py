@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from pathlib import Path
 
 import httpx
@@ -17,8 +16,8 @@ from reknit.live.steward import network_door
 
 
 def test_a_broker_is_added_by_the_door_and_bad_requests_change_nothing(tmp_path: Path) -> None:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
-    plan = plan_network(NetworkFile(network=NetworkSection(brokers=1, mqtt_base_port=port)), random.Random())
+    port = free_ports("127.0.0.1", 1)[0]
+    plan = plan_network(NetworkFile(network=NetworkSection(brokers=1, mqtt_base_port=port)))
 
     async def run() -> None:
         async with (

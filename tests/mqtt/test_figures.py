@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import shutil
 import subprocess
 import time
@@ -40,7 +39,7 @@ def topics(port: int, enough: int, wait_s: int = 15) -> dict[str, str]:
 
 @pytest.mark.skipif(not MOSQUITTO or not SUB, reason="mosquitto is not installed")
 def test_every_topic_is_one_of_mosquittos(tmp_path: Path) -> None:
-    port = free_ports("127.0.0.1", 1, random.Random())[0]
+    port = free_ports("127.0.0.1", 1)[0]
     (tmp_path / "conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nsys_interval 1\n")
     process = subprocess.Popen([str(MOSQUITTO), "-c", str(tmp_path / "conf")], stderr=subprocess.DEVNULL)
     try:

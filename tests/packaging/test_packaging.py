@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import json
 import os
-import random
 import re
 import shlex
 import shutil
@@ -141,7 +140,7 @@ def test_the_network_of_three_becomes_ready_and_carries_an_event(tmp_path: Path)
     image = image_environment()
     brokers = services()
     assert list(brokers) == ["b1", "b2", "b3"]
-    ports = iter(free_ports("127.0.0.1", 9, random.Random()))
+    ports = iter(free_ports("127.0.0.1", 9))
     where = {name: {key: f"127.0.0.1:{next(ports)}" for key in ("MQTT", "LISTEN", "ADMIN")} for name in brokers}
     running = []
     try:

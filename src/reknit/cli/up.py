@@ -43,7 +43,6 @@ def up(
     Example: reknit up --brokers 5 --shape line --mqtt-base-port 1883
     """
     import asyncio
-    import random
 
     from reknit.live.plan import plan_network
     from reknit.live.statefile import refuse_if_running
@@ -54,7 +53,7 @@ def up(
         file, {key: value for key, value in wanted.items() if value is not None}, routing, trace, store
     )
     refuse_if_running(Path.cwd())  # before its ports are found to be taken, which says less
-    plan = plan_network(network, random.Random())
+    plan = plan_network(network)
     asyncio.run(run_network(plan, Path.cwd(), _print_json if as_json else _print_table))
 
 

@@ -9,9 +9,11 @@ next attempt to dial could be given the very port that it dials, and talk to its
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
-import random
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,9 +25,8 @@ PORT_MAX = 65535
 BACKLOG = 1024
 FREE_PORT_FIRST = 20000
 FREE_PORT_LAST_DEFAULT = 32767
-PORT_LANES = 16
-"""So many processes never choose the same port, if their ids are not alike."""
-FREE_PORT_TRIES_MAX = 2000
+PORTS_PER_PROCESS = 97
+"""So far apart begin two processes whose ids are next to each other; a prime, so that all of the range is used."""
 _PORT_RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -73,21 +74,25 @@ def port_is_free(address: Address) -> bool:
     return True
 
 
-def free_ports(host: str, count: int, rng: random.Random, avoid: frozenset[int] = frozenset()) -> list[int]:
+def free_ports(host: str, count: int, avoid: frozenset[int] = frozenset()) -> list[int]:
     """``count`` different ports of ``host`` on which nobody listens now, none of them in ``avoid``.
 
-    Of two processes that look at the same moment each looks at others, mostly: neither listens yet.
+    A port is not taken before somebody listens there, so nobody else may be shown it until then: a process goes
+    round the whole range from a place of its own before it names one again.
     """
-    found: list[int] = []
     last = max(_outgoing_first() - 1, FREE_PORT_FIRST)
-    lanes = range(os.getpid() % PORT_LANES, last - FREE_PORT_FIRST + 1, PORT_LANES) or range(1)
-    for _ in range(FREE_PORT_TRIES_MAX):
-        if len(found) == count:
-            return found
-        port = FREE_PORT_FIRST + rng.choice(lanes)
-        if port not in avoid and port not in found and port_is_free(Address(host, port)):
-            found.append(port)
+    span = last - FREE_PORT_FIRST + 1
+    ports = (FREE_PORT_FIRST + step % span for step in itertools.islice(_steps(os.getpid()), span))
+    free = (port for port in ports if port not in avoid and port_is_free(Address(host, port)))
+    if len(found := list(itertools.islice(free, count))) == count:
+        return found
     raise PortTaken(f"no {count} free ports between {FREE_PORT_FIRST} and {last} on {host}")
+
+
+@functools.cache
+def _steps(process: int) -> Iterator[int]:
+    """Where this process goes on looking; of the process it was forked from the id keeps it apart."""
+    return itertools.count(process * PORTS_PER_PROCESS)
 
 
 def _outgoing_first() -> int:

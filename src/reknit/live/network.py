@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import signal
 import sys
 import tempfile
@@ -301,7 +300,7 @@ class Network:
         """Ports that are free now, and belong to no broker that is just down."""
         taken = [address for each in self._children.values() for address in each.planned.addresses]
         host = taken[0].host
-        ports = free_ports(host, len(PLACES), random.Random(), frozenset(address.port for address in taken))
+        ports = free_ports(host, len(PLACES), frozenset(address.port for address in taken))
         mqtt, links, admin = (Address(host, port) for port in ports)
         return PlannedBroker(name, mqtt, links, admin)
 

@@ -8,7 +8,6 @@ ends at once. Each end knows the other by name, whichever of them dials.
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +85,7 @@ class NetworkPlan:
     """Of links that have one of their own."""
 
 
-def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
+def plan_network(file: NetworkFile) -> NetworkPlan:
     """Choose what the file leaves open; ``PortTaken`` if an address that it names is in use."""
     check_ring(file.settings, len(file.sections))
     edges = network_edges(file)
@@ -98,7 +97,7 @@ def plan_network(file: NetworkFile, rng: random.Random) -> NetworkPlan:
         if address.port and not port_is_free(address):
             raise PortTaken(f"{address} is taken; choose others, such as with --mqtt-base-port")
     wanted = sum(not getattr(section, key) for section in sections for key in PLACES)
-    spare = iter(free_ports(host, wanted, rng, frozenset(address.port for address in given)))
+    spare = iter(free_ports(host, wanted, frozenset(address.port for address in given)))
 
     def chosen(text: str) -> Address:
         return parse_address(text) if text else Address(host, next(spare))

@@ -140,7 +140,7 @@ def _network(script: LoopScript) -> NetworkPlan:
         trace=TraceSection(directory=str(_trace(script))),
         mqtt=MqttSection(json_attributes=True),
     )
-    return plan_network(file, random.Random())
+    return plan_network(file)
 
 
 def _trace(script: LoopScript) -> Path:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -83,7 +82,7 @@ class LossOutcome:
 
 async def play_loss(script: LossScript, tell: Tell) -> LossOutcome:
     outcome = LossOutcome()
-    ports = free_ports(HOST, 6, random.Random())
+    ports = free_ports(HOST, 6)
     b1, b2 = ports[:3], ports[3:]
     async with (
         fault_proxy(Address(HOST, b1[1]), Harm(), f"{script.seed}") as proxy,

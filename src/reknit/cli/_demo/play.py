@@ -180,7 +180,7 @@ def _plan(script: Script) -> NetworkPlan:
         trace=TraceSection(directory=str(_trace_directory(script))),
         mqtt=MqttSection(json_attributes=True),
     )
-    return plan_network(file, random.Random())
+    return plan_network(file)
 
 
 def _trace_directory(script: Script) -> Path:

@@ -15,10 +15,11 @@ HERE = "127.0.0.1"
 
 ROWS_FIRST = 15100
 ROWS_PER_WORKER = 600
-"""Rows are below all that a network chooses by itself, and each worker of the suite has its own part."""
+"""Rows are below all that a network chooses by itself, and each worker of the suite has its own part;
+those of two suites at once begin at different places of it, mostly."""
 
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
-_offsets = itertools.cycle(range(ROWS_PER_WORKER))
+_offsets = itertools.islice(itertools.cycle(range(ROWS_PER_WORKER)), os.getpid() * 7 % ROWS_PER_WORKER, None)
 
 
 def ports_in_a_row(count: int) -> int:

@@ -22,6 +22,7 @@ Reknit = Callable[..., Any]
 LINE = [("b1", "b2"), ("b2", "b3")]
 TALK = [Flow(("b1", "b3"), 100), Flow(("b2", "b3"), 20)]
 EVIDENCE = Evidence(120, 2, 60.0)
+TRIES_MAX = 4
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +51,24 @@ def said(capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
 
 
+def told_without_trouble(adapter: Adapter, capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Of the next period in which all brokers answer: a machine with much else to do may keep one from it."""
+    for _ in range(TRIES_MAX):
+        _end_of_period(adapter, order(), TALK, EVIDENCE)
+        if "trouble" not in (told := said(capfd))[0]:
+            return told
+    pytest.fail(str(told))
+
+
 def test_what_pays_in_two_periods_is_carried_out_and_can_be_undone(
     reknit: Reknit, network: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     adapter = Adapter()
-    _end_of_period(adapter, order(), TALK, EVIDENCE)
+    (first,) = told_without_trouble(adapter, capfd)
+    assert first["why"] == "a plan is worth while; will it be in the next window, too?"
     assert links(reknit) == LINE
-    _end_of_period(adapter, order(), TALK, EVIDENCE)
-    decided, done = said(capfd)
-    assert (decided["period"], decided["events"], decided["crossings"]) == (2, 120, 220)
+    decided, done = told_without_trouble(adapter, capfd)
+    assert (decided["period"], decided["events"], decided["crossings"]) == (first["period"] + 1, 120, 220)
     assert decided["steps"] == [["b1", "b2", "b3"]]
     assert links(reknit) == [("b1", "b3"), ("b2", "b3")]
     assert reknit("change", "undo", done["change"]).code == 0

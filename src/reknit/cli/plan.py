@@ -28,11 +28,6 @@ HELP = """Make a plan from traces: for the tree, for places on a ring, or for cl
     reknit plan undo plan.json
 """
 
-LIVE_PLACEMENT = (
-    "a plan of placement is carried out by the brokers themselves: set [options.placement] update_s above 0, "
-    "and clients are told where to connect as they change what they want"
-)
-
 
 def register(app: typer.Typer) -> None:
     verbs = typer.Typer(help=HELP, short_help="Plan changes from traces, and apply them.", rich_markup_mode=None)
@@ -72,8 +67,8 @@ def make(
     as_json: JsonFlag = False,
 ) -> None:
     """Make a plan. For the tree: the swaps that save more crossings of links than the messages they take. For a ring:
-    the changes of places that save more of notifying. For placement: which clients should be at another broker;
-    brokers carry that out by themselves ([options.placement]). The same trace gives the same plan, byte for byte.
+    the changes of places that save more of notifying. For placement: which clients of a ring
+    should be at another broker. The same trace gives the same plan, byte for byte.
 
     Example: reknit plan --from trace --out plan.json
     """
@@ -171,7 +166,7 @@ def apply(
 ) -> None:
     """Carry a plan out, one step after the other, while events flow. It stops at the first surprise: a tree or ring
     that is another than the plan was made for, at the beginning or after a step, or a step that is refused. What is
-    done until then can be undone. A plan of placement is carried out by brokers themselves: [options.placement].
+    done until then can be undone. Of a plan of placement, clients that have gone meanwhile are passed over.
 
     Afterwards the network's trace is watched: what is measured stands beside the prediction, and is kept beside the
     plan, as FILE.result.json. Exit code 1 if it is worse than before, or further off than --surprise.
@@ -186,7 +181,9 @@ def apply(
     plan, manner = read(file), Manner(admin, dry_run, verify, as_json)
     _refuse_empty(plan, f"plan apply {file}")
     if isinstance(plan, PlacementPlan):
-        _refuse_placement("apply")
+        from reknit.cli._plans.placement import apply_placement
+
+        apply_placement(plan, file, surprise, manner)
         return
     from reknit.cli._plans.ring import apply_ring
     from reknit.cli._plans.tree import apply_tree
@@ -224,7 +221,9 @@ def undo(
 
             undo_ring(plan, file, manner)
         case PlacementPlan():
-            _refuse_placement("undo")
+            from reknit.cli._plans.placement import undo_placement
+
+            undo_placement(plan, file, manner)
         case _:
             from reknit.cli._plans.tree import undo_tree
 
@@ -237,9 +236,3 @@ def _refuse_empty(plan: AnyPlan, title: str) -> None:
 
     if not (plan.moves if isinstance(plan, PlacementPlan) else plan.steps):
         raise BadInput(f"{title}: the plan has no step")
-
-
-def _refuse_placement(verb: str) -> None:
-    from reknit.cli._problem import BadInput
-
-    raise BadInput(f"plan {verb}: {LIVE_PLACEMENT}")

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from reknit.core.io import Drain, Replace, Reply, Reshape, StopDrain
+from reknit.core.io import Drain, Input, Relocate, Replace, Reply, Reshape, StopDrain
 from reknit.core.view import changes
 from reknit.live import look
 from reknit.live.address import parse_address
@@ -101,6 +101,15 @@ class PlacesRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     places: Annotated[list[PlaceRequest], msgspec.Meta(max_length=PLACES_MAX)]
 
 
+class MoveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The session of ``client`` is to move from this broker to another of the ring."""
+
+    client: str
+    name: str
+    address: str
+    id: Annotated[int, msgspec.Meta(ge=0)]
+
+
 ChangeRequest: TypeAlias = SwapRequest | ReplaceRequest
 """What can be asked for at ``POST /changes``, told apart by ``kind``."""
 
@@ -154,6 +163,15 @@ OPERATIONS = (
         'give brokers on a ring other places: {"base": VERSION, "places": [{"name": NAME, "address": HOST:PORT, '
         '"id": ID, "was": ID}, ...]}, all of them; 409 and the reason if refused',
         PlacesRequest,
+        answers=_CHANGES,
+    ),
+    Operation(
+        "POST",
+        "/moves",
+        "move",
+        'let a session move to another broker of the ring: {"client": CLIENT, "name": NAME, "address": HOST:PORT, '
+        '"id": ID}; 409 and the reason if it stays',
+        MoveRequest,
         answers=_CHANGES,
     ),
     Operation(
@@ -297,10 +315,24 @@ class _Admin:
                 check_id(each.was)
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
+        places = tuple(((each.id, each.name, each.address), each.was) for each in wanted.places)
+        return await self._on_ring(lambda asked: Reshape(wanted.base, places, asked))
+
+    async def move(self, request: Request) -> Response:
+        try:
+            wanted = msgspec.json.decode(await read_body(request), type=MoveRequest)
+            check_name(wanted.name, "name")
+            parse_address(wanted.address)
+            check_id(wanted.id)
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, ConfigError) as error:
+            return Json({"error": str(error)}, status_code=400)
+        spot = (wanted.id, wanted.name, wanted.address)
+        return await self._on_ring(lambda asked: Relocate(wanted.client, spot, asked))
+
+    async def _on_ring(self, command: Callable[[int], Input]) -> Response:
         if (routing := self._driver.broker.options.routing) != "rendezvous":
             return Json({"error": f"{self._about.name} routes by {routing}, and is on no ring"}, status_code=409)
-        places = tuple(((each.id, each.name, each.address), each.was) for each in wanted.places)
-        return await self._answer(self._driver.operations.operate(lambda asked: Reshape(wanted.base, places, asked)))
+        return await self._answer(self._driver.operations.operate(command))
 
     def _changes(self) -> dict[str, Any]:
         """Those that this broker takes or took part in, with their times in seconds since 1970."""

@@ -12,7 +12,7 @@ from reknit.planning.notified import Notified
 from reknit.planning.plan import Plan
 from reknit.planning.ring_plan import RingPlan
 
-__all__ = ["Result", "compare", "compare_ring"]
+__all__ = ["Result", "compare", "compare_ring", "surprise_of"]
 
 CROSSED = "links crossed by an event"
 NOTIFIED = "the cost of notifying, by event"
@@ -35,17 +35,13 @@ class Result(msgspec.Struct, frozen=True):
     @property
     def off(self) -> float | None:
         """How far the prediction is from what was measured, as a part of that."""
-        return None if not self.measured else abs(self.predicted / self.measured - 1)
+        return None if not self.measured else _off(self.predicted, self.measured)
 
     def surprise(self, off_max: float) -> str:
         """Why this is not what was predicted; empty if it is, or nothing was measured."""
-        if self.measured is None:
-            return ""
-        if self.measured > self.before:
-            return f"{self.what}: more than before the plan, {self.measured:.3f} for {self.before:.3f}"
-        if self.off is not None and self.off > off_max:
-            return f"the prediction is off by {self.off:.1%}, which is more than {off_max:.1%}"
-        return ""
+        return (
+            "" if self.measured is None else surprise_of(self.what, self.before, self.predicted, self.measured, off_max)
+        )
 
     @property
     def said(self) -> str:
@@ -54,6 +50,19 @@ class Result(msgspec.Struct, frozen=True):
             return f"{expected}; no event was published meanwhile, so nothing was measured"
         off = "" if self.off is None else f", the prediction off by {self.off:.1%}"
         return f"{expected}, measured {self.measured:.3f} over {self.events:,} events: {self.saved:.0%} saved{off}"
+
+
+def surprise_of(what: str, before: float, predicted: float, measured: float, off_max: float) -> str:
+    """Why this is not what was predicted; empty if it is. A cost of nothing is none."""
+    if measured > before:
+        return f"{what}: more than before the plan, {measured:,.3f} for {before:,.3f}"
+    if measured and (off := _off(predicted, measured)) > off_max:
+        return f"the prediction is off by {off:.1%}, which is more than {off_max:.1%}"
+    return ""
+
+
+def _off(predicted: float, measured: float) -> float:
+    return abs(predicted / measured - 1)
 
 
 def compare(plan: Plan, events: int, crossed: int) -> Result:

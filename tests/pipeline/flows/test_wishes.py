@@ -79,11 +79,6 @@ def test_a_plan_of_placement(spark: SparkSession, tmp_path: Path, capsys: pytest
     assert by_the_verb(tmp_path / "another", *words)[1] == data
     said = capsys.readouterr().out
     assert f"  {plan.steps[0].client}  from {plan.steps[0].start} to {plan.steps[0].goal}" in said
-    for verb in ("apply", "undo"):
-        with pytest.raises(SystemExit) as ended:
-            main(["plan", verb, str(tmp_path / "one.json")])
-        assert ended.value.code == 2
-        assert "carried out by the brokers themselves: set [options.placement] update_s" in capsys.readouterr().err
 
 
 def test_of_a_tree_there_is_no_plan_of_the_ring(

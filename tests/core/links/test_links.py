@@ -312,6 +312,22 @@ def test_who_is_called_to_say_why_it_is_no_neighbour_is_none_if_it_greets() -> N
     assert list(desk.broker.table()["neighbours"]) == ["n"]
 
 
+def test_who_has_become_a_neighbour_since_it_was_called_is_one_on_its_own_connection_only() -> None:
+    desk = Desk("n")
+    hello = _call(desk, 7)
+    far = desk.far_end("x", 8)
+    far.greet()
+    desk.give(Lost(8, "reset"))
+    desk.give(Received(7, encode(msgspec.structs.replace(hello, name="x", session=9, linked=True))))
+    assert [each.conn for each in desk.all(Close)] == [7]
+    assert not desk.broker.links.of["x"].greeted
+    again = desk.far_end("x", 9)
+    again.session = far.session
+    answer = again.greet()
+    assert answer is not None
+    assert answer.session == far.session
+
+
 def test_who_is_called_again_answers_on_the_last_connection_only() -> None:
     desk = Desk("n")
     _call(desk, 7)

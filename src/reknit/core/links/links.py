@@ -314,8 +314,9 @@ class Links:
             self._fail(conn, connection, f"{connection.peer} was dialled, {hello.name} answers")
         elif connection.wave is not None:
             yield Answered(connection.peer, conn, hello)
-        elif (link := self.of.get(connection.peer)) is None:
-            self._fail(conn, connection, f"{hello.name} was to say why it is no neighbour, and greets")
+        elif (link := self.of.get(connection.peer)) is None or link.conn != conn:
+            # It was to say why it is no neighbour; a link that has come about since then has its own connections.
+            self._fail(conn, connection, f"{hello.name} greets on a connection that carries no link")
         else:
             self._learn_address(link, hello)
             if link.session == hello.session and link.peer_incarnation == hello.incarnation:

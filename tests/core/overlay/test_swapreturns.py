@@ -7,15 +7,13 @@ from functools import partial
 
 import pytest
 
-from reknit.core.links.custody import Custody
+from reknit.core.io import Due
 from reknit.core.overlay.notes import Closing, Ended, Notes, Part, write_notes
-from reknit.core.overlay.swapreturns import in_order
-from reknit.model.event import Event
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Message, Seated, Snapshot, Unlock
+from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Seated, Snapshot
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -168,31 +166,6 @@ def test_a_goal_remembers_the_last_swap_of_two_brokers_and_none_from_before_they
     assert [(id_[0], ended.middle) for id_, ended in broker.overlay.swaps.ended.items()] == [("b", "a")]
 
 
-def _held(*what: int | str) -> list[tuple[Message, Custody]]:
-    """Numbers are events of one source, each in a message of its own; anything else is a step."""
-    return [
-        (
-            Events([Event("a", source="s", seq=each)]) if isinstance(each, int) else Unlock((each, 1)),
-            Custody(None, 0, []),
-        )
-        for each in what
-    ]
-
-
-def _told(waiting: list[tuple[Message, Custody]]) -> list[int | str]:
-    return [each.events[0].seq if isinstance(each, Events) else each.id[0] for each, _ in waiting]  # type: ignore[union-attr]
-
-
-def test_what_was_held_back_goes_on_in_its_order_and_steps_stay_where_they_are() -> None:
-    assert _told(in_order(_held(3, 1, "step", 2))) == [1, 2, "step", 3]
-
-
-def test_copies_push_nothing_behind_a_step() -> None:
-    """The step closes the way by which 1, 2 and 3 came: whoever hears it holds nothing back any longer."""
-    assert _told(in_order(_held(1, 2, 3, "step", 1, 2, 3, "again"))) == [1, 2, 3, "step", 1, 2, 3, "again"]
-    assert _told(in_order(_held(3, 2, "step", 1, 3))) == [1, 2, "step", 3, 3]
-
-
 def test_what_the_middle_has_sent_on_the_replaced_link_is_not_brought_to_the_goal() -> None:
     """It has come from there, or the middle brings it; and the goal would wait for it to be settled, in a circle."""
     notes = Notes(closing={"b": Closing(("a", 1 << 47), "c", "", Part.MOVER)})
@@ -229,6 +202,31 @@ def test_a_way_is_closed_behind_what_a_neighbour_sends_again_that_has_died_as_we
     assert not _closed(goal)
     outside.say(Mark(asked.id, asked.of, asked.life, 1))
     assert _closed(goal)
+
+
+def test_a_mover_hears_from_the_middle_itself_that_the_way_is_closed_if_there_is_no_goal() -> None:
+    """The life before has given the goal up: nothing comes by it, and the mover would wait for ever."""
+    desk = Desk("x", name="b", notes=write_notes(Notes(closing={"a": Closing(("a", 1 << 47), "c", "", Part.MIDDLE)})))
+    outside, mover = desk.far_end("x", 1), desk.far_end("a", 2)
+    outside.greet()
+    outside.say(Snapshot([], last=True))
+    (asked,) = [each for each in outside.heard() if isinstance(each, Inquire)]
+    mover.greet(linked=False)
+    assert not _closed(mover)
+    outside.say(Mark(asked.id, asked.of, asked.life, 1))
+    assert _closed(mover)
+
+
+def test_so_it_does_if_the_goal_goes_before_it_has_taken_that_word() -> None:
+    desk, goal, outside, asked = _middle_is_back()
+    mover = desk.far_end("a", 3)
+    mover.greet(linked=False)
+    outside.say(Mark(asked.id, asked.of, asked.life, 1))
+    assert _closed(goal)
+    assert not _closed(mover)
+    list(desk.broker.overlay.cut("c", "lost", keep=False, lost=True))
+    desk.give(Due())
+    assert _closed(mover)
 
 
 def test_a_neighbour_that_does_not_answer_is_not_waited_for_for_ever() -> None:

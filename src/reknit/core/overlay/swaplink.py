@@ -173,7 +173,7 @@ class SwapLinks(SwapReturns):
         closing = next((each for each in self.closing.values() if each.id == step.id), None)
         if closing is not None:
             if isinstance(step, Close) and peer != closing.goal:  # nobody may forget the link before this is said
-                self._say_late(closing.goal, Close(step.id, False, True), custody)
+                self._say_closed(closing.goal, step.id, custody)
         elif isinstance(step, LockAck):
             self._send(peer, Unlock(step.id))  # we have given it up, and the mover too; the goal came too late
         elif isinstance(step, Close) and self._passes_on(peer, step):

@@ -36,13 +36,13 @@ from math import inf
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
 from reknit.core.overlay.events import Arrived, OverlayEvent
+from reknit.core.overlay.heldback import in_order
 from reknit.core.overlay.history import History
 from reknit.core.overlay.notes import Closing, Ended, Part, SwapNote
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
-from reknit.model.event import Event, EventId, in_order_of_numbers
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
@@ -63,7 +63,7 @@ from reknit.wire.messages import (
     Unlock,
 )
 
-__all__ = ["ENDED_MAX", "SwapReturns", "in_order"]
+__all__ = ["ENDED_MAX", "SwapReturns"]
 
 ENDED_MAX = 64
 """Swaps that have ended here as goal and are remembered as such; beyond it the oldest go."""
@@ -145,7 +145,11 @@ class SwapReturns(SwapStalls):
         """In a new life: what came on the replaced link before comes by way of the goal, and is closed there."""
         told = self._taken_up[id_] = Custody(None, 0, [])
         self.turn.custodies.append(told)
-        self._say_late(goal, Close(id_, False, True), told)
+        self._say_closed(goal, id_, told)
+
+    def _say_closed(self, goal: str, id_: SwapId, custody: Custody) -> None:
+        """By way of the goal; if there is none, nothing comes by it, and a mover that waits hears it from us."""
+        self._say_late(goal if goal in self.links.of else id_[0], Close(id_, False, True), custody)
 
     def _say_late(self, peer: str, step: Step, custody: Custody | None = None) -> None:
         """Behind all that comes back from further off: a way is closed by it."""
@@ -273,6 +277,9 @@ class SwapReturns(SwapStalls):
 
     def unlinked(self, peer: str) -> Iterator[OverlayEvent]:
         self._await_no_more(peer)
+        for closing in self.closing.values():
+            if closing.goal == peer not in self.links.of and closing.id in self._taken_up:
+                self._close_anew(peer, closing.id)  # what was said by way of it may be lost with it
         yield from super().unlinked(peer)
 
     def _on_mark(self, peer: str, mark: Mark, custody: Custody) -> None:
@@ -416,33 +423,3 @@ def _third(ended: Ended, peer: str) -> str:
     """Of the mover and the middle, the one that ``peer`` is not; empty if it is neither."""
     mover, middle = ended.id[0], ended.middle
     return middle if peer == mover else mover if peer == middle else ""
-
-
-def in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
-    """Events one by one, those of each source in the order of their numbers; all else stays where it is.
-
-    So do copies: in between, they would push others behind a step that stands for what was sent before it.
-    """
-    single = [each for item in waiting for each in _one_by_one(*item)]
-    first: dict[EventId, int] = {}
-    for at, (message, _) in enumerate(single):
-        if isinstance(message, Events | Steered):
-            first.setdefault(message.events[0].id, at)
-    sorted_ = in_order_of_numbers([single[at] for at in first.values()], _only_event)
-    for at, each in zip(first.values(), sorted_, strict=True):
-        single[at] = each
-    return single
-
-
-def _one_by_one(message: Message, custody: Custody) -> list[tuple[Message, Custody]]:
-    if isinstance(message, Events):
-        return [(Events([event]), custody) for event in message.events]
-    if isinstance(message, Steered):
-        return [(Steered(message.swap, message.mode, [], [event]), custody) for event in message.events]
-    return [(message, custody)]
-
-
-def _only_event(item: tuple[Message, Custody]) -> Event:
-    message = item[0]
-    assert isinstance(message, Events | Steered)
-    return message.events[0]

@@ -11,13 +11,14 @@ from tests.core.desk import event
 
 def test_only_what_the_third_has_not_got_directly_is_owed_to_it() -> None:
     early, flooded, late = Event("a"), Event("b"), Event("c")
+    waits = Custody(None, 0, [])
     frames = [
-        Outgoing(1, [Events([early]), Leave()], [], 1, ("x", "y")),
+        Outgoing(1, [Events([early]), Leave()], [waits], 1, ("x", "y")),
         Outgoing(2, [Steered(7, Mode.FLOOD, [], [flooded])], [], 1, ("x",)),
         Outgoing(3, [Events([late])], [], 1),
     ]
-    assert owed_events(frames, "x") == [early]
-    assert owed_events(frames, "y") == [early]
+    assert owed_events(frames, "x") == [(early, [waits])]
+    assert owed_events(frames, "y") == [(early, [waits])]
     assert owed_events(frames, "z") == []
 
 

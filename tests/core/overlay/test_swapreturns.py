@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
-from reknit.core.io import Due
+from reknit.core.io import Due, Lost
 from reknit.core.overlay.notes import Closing, Ended, Notes, Part, write_notes
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Seated, Snapshot
+from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Refuse, Seated, Snapshot
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -140,6 +140,29 @@ def test_a_goal_passes_copies_on_to_the_third_also_while_another_swap_has_it_loc
     assert bool(desk.broker.overlay.swaps.locked) == locked
     mover.say(Events([event("late", 1, "s.1")]))
     assert middle.topics() == ["late"]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_a_lost_middle_was_to_bring_to_the_mover_the_goal_brings_there(refused: bool) -> None:
+    """And whoever has sent it keeps it until the mover has it."""
+    desk = Desk("n", "b", "x", name="g", repair={"lost_s": 1.0})
+    mover, middle, source = desk.linked("n", 1), desk.linked("b", 2, pattern("#")), desk.linked("x", 3)
+    source.say(Events([event("late", 1, "s.1")]))
+    assert middle.topics() == ["late"]
+    desk.broker.links.of["b"].share("n")
+    desk.broker.overlay.swaps.ended[("n", 1 << 47)] = Ended(("n", 1 << 47), "b")
+    mover.say(Snapshot([("", [pattern("#")])], last=True))
+    if refused:
+        middle.send(Refuse("b has given up g as lost", retry=True, stranger=True))
+    else:
+        desk.give(Lost(2, "reset"))
+    desk.run(3.0)
+    assert "b" not in desk.broker.table()["neighbours"]
+    assert mover.topics() == ["late"]
+    assert max(each.settled for each in source.acks()) < source.seq
+    mover.ack()
+    desk.run(1.0)
+    assert max(each.settled for each in source.acks()) == source.seq
 
 
 def test_a_goal_forgets_an_ended_swap_when_nobody_can_need_it_any_more() -> None:

@@ -230,7 +230,7 @@ class Link:
         for item in self._outbox:
             item.thirds = (*item.thirds, third)
 
-    def owed_to(self, third: str) -> list[Event]:
+    def owed_to(self, third: str) -> list[tuple[Event, list[Custody]]]:
         return owed_events(self._outbox, third)
 
     def _enqueue(self, messages: list[Message], custodies: list[Custody], size: int) -> Outgoing:

@@ -53,6 +53,9 @@ class Whereabouts:
         return None if frame is None or frame.settled else frame
 
 
-def owed_events(frames: Iterable[Outgoing], third: str) -> list[Event]:
-    messages = [message for frame in frames if third in frame.thirds for message in frame.messages]
-    return [event for message in messages if isinstance(message, Events) for event in message.events]
+def owed_events(frames: Iterable[Outgoing], third: str) -> list[tuple[Event, list[Custody]]]:
+    """Each with the custodies that its frame holds: whoever waits for it."""
+    owed = [(message, frame) for frame in frames if third in frame.thirds for message in frame.messages]
+    return [
+        (event, frame.custodies) for message, frame in owed if isinstance(message, Events) for event in message.events
+    ]

@@ -37,7 +37,6 @@ from reknit.wire.messages import Events, Leave, Message, Refuse, Release, Resent
 
 __all__ = ["Overlay"]
 
-
 _Shown: TypeAlias = tuple[dict[str, Any] | None, list[dict[str, Any]]]
 _OWN = (Leave, Resent, Seek, Sought, Release, Steered, *STEPS)
 
@@ -174,6 +173,7 @@ class Overlay:
         if peer in self.links.of:
             leaving = self.leaves.of.pop(peer, None)
             self.turn.effects.extend(Reply(request) for request in (leaving.requests if leaving else ()))
+            yield from self.swaps.share(peer)
             if lost:
                 self.links.give_up(peer, reason)
                 self.turn.tell(Kind.LINK_LOST, peer=peer, detail=reason)

@@ -209,6 +209,7 @@ class SwapDeaths(SwapLinks):
     def turned_out(self, peer: str) -> Iterator[OverlayEvent]:
         """``peer`` says that there is no link between us: it has ended the swap without us."""
         yield Replayed(peer)
+        yield from self.share(peer)
         self._parted_from(peer)
         if peer in self._others() and self.current is not None:
             yield from self._without(self.current, [peer], refused=True)
@@ -333,7 +334,7 @@ class SwapDeaths(SwapLinks):
         opened = swap.note.opened
         yield from super()._on_open(swap, peer, told)
         if swap.owes and swap.note.opened and not opened:
-            yield from self._share(swap.note.middle)
+            yield from self.share(swap.note.middle)
 
     def _take_without(self, swap: Swapping, lost: list[str]) -> Iterator[OverlayEvent]:
         note = swap.note

@@ -377,7 +377,7 @@ class SwapLinks(SwapReturns):
         """One of the others has lost its memory, unless it is a goal that dials again before it has the link."""
         if reborn:
             self._discard(peer)
-            yield from self._share(peer)
+            yield from self.share(peer)
             self._doubt_goal(peer)
         else:
             self._void_leave(peer)

@@ -354,10 +354,11 @@ class SwapReturns(SwapStalls):
         """For as long as the others may need it; and if one of them was lost, for as long as there is room."""
         self._ended_until[id_] = inf if self.ended[id_].alone else self.turn.now + self.options.close_s_max
 
-    def _share(self, middle: str) -> Iterator[OverlayEvent]:
-        """The middle has died with what it was to bring from here to the mover; its new life does not lead there.
+    def share(self, middle: str) -> Iterator[OverlayEvent]:
+        """What the middle was to bring from here to the mover: it has died, and its new life does not lead there.
 
-        If it is not known yet that the mover has moved, it may; then that is for later.
+        Or it is about to be given up with that; so whoever waits for it waits for what is sent now, too. If it is not
+        known yet that the mover has moved, it may; then that is for later.
         """
         hops = {each.id[0]: each.id[0] for each in self.ended.values() if each.middle == middle}
         swap = self.current
@@ -366,10 +367,13 @@ class SwapReturns(SwapStalls):
             if swap.note.opened:
                 hops[swap.mover] = swap.mover if swap.triangle.split else middle
         for mover, hop in hops.items():
-            if middle in self.links.of and (events := self.links.of[middle].owed_to(mover)):
+            if middle in self.links.of and (owed := self.links.of[middle].owed_to(mover)):
                 custody = Custody(None, 0, [])
                 self.turn.custodies.append(custody)
-                yield Arrived(middle, [Events(events)], custody, (), (hop,))
+                yield Arrived(middle, [Events([event for event, _ in owed])], custody, (), (hop,))
+                for event, waiting in owed if mover in self.links.of else ():
+                    for each in list(waiting):
+                        self.links.of[mover].entrust(event, middle, each)
 
     def _third_of(self, peer: str, id_: SwapId) -> str:
         return _third(self.ended[id_], peer) if id_ in self.ended else ""

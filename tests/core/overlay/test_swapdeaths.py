@@ -9,6 +9,7 @@ import pytest
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.notes import Notes, Part, SwapNote, write_notes
 from reknit.core.overlay.notes import Stage as Far
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
@@ -18,7 +19,7 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import SWAP_WITHOUT, Kind
-from reknit.wire.messages import Ask, Close, Seated, Snapshot
+from reknit.wire.messages import Ask, Close, Lock, LockAck, Open, Refuse, Seated, Snapshot
 from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
@@ -493,3 +494,35 @@ def test_a_middle_that_comes_back_after_all_knows_nothing_of_what_is_behind_the_
     assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "b")]
     middle.say(Snapshot([("b", []), ("x", [pattern("x")])], last=True))  # it goes by the new tree now
     assert desk.routes() == [("a", "a"), ("b", "x")]
+
+
+@pytest.mark.parametrize("last", ["refusal", "open"])
+def test_a_middle_that_its_goal_does_not_know_any_more_waits_for_no_word_of_it(last: str) -> None:
+    """In its next life: what is behind the mover the goal would tell, if it were a neighbour."""
+    id_ = ("a", ID_FLOOR)
+    notes = write_notes(Notes(SwapNote(id_, "b", "c", "a:1", Part.MIDDLE, Far.FLOOD)))
+    desk = Desk("a", "c", "x", name="b", notes=notes)
+    mover, goal, outside = (desk.far_end(name, conn) for conn, name in enumerate("acx", 1))
+    goal.greet()
+    goal.send(Refuse("c has given up b as lost", retry=True, stranger=True))
+    mover.greet()
+    if last == "open":
+        mover.say(Open(id_, True))
+    else:
+        mover.send(Refuse("a has given up b as lost", retry=True, stranger=True))
+    assert desk.broker.gate.waiting_for == ["x"]
+    outside.greet()
+    outside.say(Snapshot([], last=True))
+    assert desk.broker.gate.open
+
+
+def test_a_middle_that_has_no_goal_any_more_keeps_no_routes_to_what_is_behind_the_mover() -> None:
+    id_ = ("a", ID_FLOOR)
+    desk = Desk("a", "c", "x", name="b")
+    mover, goal = desk.linked("a", 1, pattern("a")), desk.linked("c", 2, pattern("c"))
+    desk.linked("x", 3, pattern("x"))
+    mover.say(Lock(id_, "b", "c", "a:1"))
+    goal.say(LockAck(id_, False))
+    goal.send(Refuse("c has given up b as lost", retry=True, stranger=True))
+    mover.say(Close(id_, True, True))
+    assert desk.routes() == [("x", "x")]

@@ -79,7 +79,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class TurnedDown:
-    """A configured link that will not be: it would close a cycle, say. It is tried again, slowly."""
+    """Nobody waits for what it wants: a configured link would close a cycle, say, and is tried again, slowly."""
 
     peer: str
 

@@ -40,6 +40,8 @@ from reknit.core.overlay.events import (
     SidesWanted,
     Split,
     Tell,
+    TurnedDown,
+    Unlinked,
 )
 from reknit.core.overlay.history import change_name
 from reknit.core.overlay.notes import Part, Stage
@@ -268,7 +270,7 @@ class SwapLinks(SwapReturns):
         if note.part is Part.MIDDLE and not swap.triangle.handed:  # a mover without memory: its close comes later
             self._unseated[note.goal] = note.id
             self._send(note.goal, Open(note.id, True))  # for what we tell now is without the mover
-            yield Bypassed(swap.mover, note.goal)
+            yield Bypassed(swap.mover, note.goal) if note.goal in self.neighbours() else TurnedDown(swap.mover)
         if note.part is not Part.GOAL or peer != swap.mover or note.opened:
             return
         self._see(swap, peer, "open")
@@ -321,7 +323,10 @@ class SwapLinks(SwapReturns):
             self._close(swap.mover, swap)
             if swap.torn:
                 self._unseated[note.goal] = note.id
-            yield Merged(swap.mover, note.goal, None if swap.sides is None else swap.sides[1])
+            if note.goal in self.neighbours():
+                yield Merged(swap.mover, note.goal, None if swap.sides is None else swap.sides[1])
+            else:  # it does not lead there from here, and tells nothing any more
+                yield Unlinked(swap.mover)
         elif note.part is Part.GOAL and peer == note.middle:
             swap.triangle.flush()
             self._note(swap, closed_ab=True, unheard=False)

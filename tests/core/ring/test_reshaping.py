@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from reknit.core.ring.reshaping import fault_of
+from reknit.model.ring import ring_id
 from reknit.planning.trees import ideal_trees
 from reknit.trace.records import Kind
+from reknit.wire.planes import Step
 from tests.core.ring.circles import Ring, grown
 
 TOPICS = [f"t{number}" for number in range(6)]
@@ -69,6 +71,31 @@ def test_what_clients_come_to_want_meanwhile_is_said_in_both_versions() -> None:
     ring.says("b2", "new", "x")
     ring.run(2.0)
     assert ring.had("late") == ["x"]
+
+
+def test_who_takes_the_place_of_one_that_ceases_to_want_a_topic_just_then_still_gets_it() -> None:
+    """The root has cut the branch, and who has been at its end does not know it yet when it gives its table away."""
+    ring = grown(3)
+    topic = next(each for each in TOPICS if ring.broker("b1").ring.plane.member.owns(ring_id(each)))
+    ring.wants("b2", "leaver", topic)
+    ring.wants("b3", "stayer", topic)
+    ring.run(15.0)
+    ring.reshape("b3", 1, ring.turned("b2", "b3"))
+    while (change := ring.broker("b2").reshaping.change) is None or change.done is not Step.OVERLAY:
+        ring.run(0.0005)
+    ring.network.cut("b1", "b2")
+    ring.network.cut("b1", "b3")  # so the manager waits until the root has heard of it
+    ring.detach("b2", "leaver")
+    for other in ("b3", "b2"):
+        ring.run(0.3)
+        ring.network.heal(("b1", other))
+    for number in range(30):
+        ring.says("b1", topic, str(number))
+        ring.run(0.1)
+    ring.run(20.0)
+    assert ring.versions() != {1}
+    assert ring.had("stayer") == [str(number) for number in range(30)]
+    assert differences(ring) == []
 
 
 @pytest.mark.parametrize("victim", ["b2", "b3"])

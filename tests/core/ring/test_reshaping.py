@@ -98,6 +98,48 @@ def test_who_takes_the_place_of_one_that_ceases_to_want_a_topic_just_then_still_
     assert differences(ring) == []
 
 
+def _begun(ring: Ring) -> None:
+    """b3 manages a change that all have begun; b4 is not heard any more."""
+    ring.reshape("b3", 1, ring.turned("b2", "b3"))
+    while any(ring.broker(name).reshaping.change is None for name in ring.nodes):
+        ring.run(0.0005)
+    ring.network.cut("b4", "b3")
+    ring.come("b5", "b1")
+    ring.wants("b5", "new", "t")
+
+
+def test_who_comes_during_a_change_is_let_in_when_it_is_over_and_loses_nothing_from_then_on() -> None:
+    """It has no place in the new version: so nobody there would know what it wants."""
+    ring = grown(4)
+    _begun(ring)
+    shown: int | None = None
+    for number in range(120):
+        if number == 10:
+            ring.network.heal()
+        if shown is None and ring.broker("b5").ring.shows("t"):
+            shown = number
+        ring.says("b1", "t", str(number))
+        ring.run(0.1)
+    ring.run(20.0)
+    (version,) = ring.versions()
+    assert version > 1
+    assert shown is not None
+    assert set(map(str, range(shown, 120))) <= set(ring.had("new"))
+    assert differences(ring) == []
+
+
+def test_or_when_it_is_let_go() -> None:
+    ring = grown(4)
+    _begun(ring)
+    ring.run(1.0)
+    assert not ring.broker("b5").ring.shows("t")
+    ring.lose("b3")
+    ring.run(40.0)
+    assert ring.versions() == {1}
+    assert ring.broker("b5").ring.shows("t")
+    assert differences(ring) == []
+
+
 @pytest.mark.parametrize("victim", ["b2", "b3"])
 @pytest.mark.parametrize("after_s", [0.01, 0.03, 0.3, 0.55, 0.58, 0.6, 0.62])
 def test_whoever_dies_there_is_one_version_in_the_end(victim: str, after_s: float) -> None:

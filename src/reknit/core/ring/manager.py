@@ -59,6 +59,8 @@ class Manager:
         missing = [spot[1] for spot in self.station.plane.member.chord.known() if spot[1] not in names]
         if self._task is not None:
             return f"{self.turn.node} is changing the network to version {self._task.version} already"
+        if (change := self.reshaping.change) is not None:
+            return f"{change.manager} is changing the network to version {change.version} already"
         if base != self.station.counts:
             return f"the plan is for version {base}, and the network is at {self.station.counts}"
         if why := fault_of(list(places)):

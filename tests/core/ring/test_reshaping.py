@@ -8,7 +8,7 @@ from reknit.core.ring.reshaping import fault_of
 from reknit.model.ring import ring_id
 from reknit.planning.trees import ideal_trees
 from reknit.trace.records import Kind
-from reknit.wire.planes import Step
+from reknit.wire.planes import Places, Step
 from tests.core.ring.circles import Ring, grown
 
 TOPICS = [f"t{number}" for number in range(6)]
@@ -173,6 +173,33 @@ def test_after_a_manager_that_has_died_another_one_takes_over() -> None:
     assert ring.replies[asked] == ""
     assert len(ring.versions()) == 1
     assert ring.versions() != {1}
+    assert differences(ring) == []
+
+
+def test_who_is_told_the_places_of_a_version_that_it_has_switches_and_does_not_begin_anew() -> None:
+    """They may come before the manager's last word does, from whoever has heard that."""
+    ring = busy(4)
+    ring.reshape("b3", 1, ring.turned("b2", "b3"))
+    late = ring.broker("b2")
+    while (change := late.reshaping.change) is None or change.done is not Step.PUBSUB:
+        ring.run(0.0005)
+    late.turn.now, late.turn.effects = ring.kernel.now, []
+    late.reshaping.receive("b4", Places(change.version, list(change.places.values())))
+    assert (late.ring.counts, sorted(late.ring.planes)) == (change.version, [1, change.version])
+    talk(ring, 20)
+    ring.run(20.0)
+    assert ring.count(Kind.LINK_LOST) == 0
+    assert len(ring.had("c2")) == len(ring.had("c4")) == 10
+
+
+def test_a_change_without_faults_costs_no_link() -> None:
+    ring = busy(9)
+    for movers in (("b1", "b5"), ("b2", "b9", "b4"), tuple(ring.nodes)):
+        counts = ring.broker("b1").ring.counts
+        asked = ring.reshape("b2", counts, ring.turned(*movers))
+        ring.run(20.0)
+        assert ring.replies[asked] == ""
+    assert ring.count(Kind.LINK_LOST) == 0
     assert differences(ring) == []
 
 

@@ -89,6 +89,8 @@ class Reshaping:
                 self._take_seats(message)
             case Places(version=version) if version < self.station.counts:
                 self.behind(peer)
+            case Places(version=version) if self.change is not None and self.change.version == version:
+                self.ahead(peer, version)
             case Places(version=version, places=places) if version > self.station.counts and places:
                 self._catch_up(message)
 

@@ -162,6 +162,19 @@ def test_that_its_own_branch_was_there_before_is_nothing_to_rely_on() -> None:
     assert (here.at_rest, here.shows(TOPIC)) == (True, True)
 
 
+def test_who_takes_itself_for_the_root_for_a_while_still_tells_the_one_that_leads_here() -> None:
+    way = Way(owned={1, KEY}, hops={KEY: 9})
+    here, sent = trees(way)
+    here.received(5, Branch(TOPIC, 1, True))
+    assert here.refresh()
+    assert sent == []  # it is the root itself, it thinks
+    way.owned.discard(KEY)
+    assert here.refresh()
+    assert sent == [(9, Wanted(TOPIC, 1, False, 1))]
+    here.received(5, Branch(TOPIC, 1, False))
+    assert not here.refresh()
+
+
 def test_whoever_watches_sees_where_events_go() -> None:
     way, seen = Way(owned={KEY}, hops={11: 4, 12: 4}), list[tuple[str, int, bool]]()
     here, _ = trees(way)

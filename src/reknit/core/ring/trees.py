@@ -149,8 +149,11 @@ class Trees:
     def _to_root(self, message: Wanted) -> None:
         topic, member = message.topic, message.member
         if self.routes.owns(ring_id(topic, self.bits)):
+            entry = self.entries.get(topic, {}).get(member)
             if message.wanted:
                 self._grow(topic, member, ROOT)
+            elif member == self.me and entry is not None:
+                self._disclaim(topic, member, entry, ROOT)  # who else leads here may be the root, and is still to hear
             else:
                 self._cut(topic, member)
         elif message.hops < self.hops_max:

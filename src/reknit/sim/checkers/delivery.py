@@ -31,7 +31,7 @@ from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
+from reknit.trace.records import BEGINS_ANEW, DRAINED, SWAP_WITHOUT, Kind, Record
 
 __all__ = ["Debt", "Ledger", "Tally", "check_delivery", "check_delivery_on_ring"]
 
@@ -351,6 +351,8 @@ class RingLedger(Ledger):
         elif record.kind is Kind.CALM:
             self.away.clear()
             self.died = {node: back for node, back in self.died.items() if not back}
+        elif record.kind is Kind.LINK_LOST and record.detail == BEGINS_ANEW:
+            pass  # who ends its links by itself can reach the others, and owes its clients all the same
         elif record.kind is Kind.LINK_LOST and not {record.node, record.peer} & self.died.keys():
             self.away.update({record.node: None, record.peer: None})
             for key, debts in self.owed.items():

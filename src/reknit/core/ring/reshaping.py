@@ -207,6 +207,7 @@ class Reshaping:
             return
         self._former[self.station.counts] = self.turn.now + self.options.grace_s
         self.station.places, self.change = list(change.places.values()), None
+        self._told.update(dict.fromkeys(change.places, self.turn.now))  # they hear of it anyway, as this one has
         self.station.switch(change.version)
         self._answer(change.manager, Staged(change.version, Step.FINISH))
 

@@ -199,7 +199,7 @@ def test_what_waits_already_where_it_comes_is_not_lost_with_the_old_broker() -> 
 
 
 def test_what_was_here_before_it_came_and_never_reached_its_old_broker_is_not_a_copy_for_it() -> None:
-    """The root died with it on the way there; whoever is the next root sends it to all once more, and that takes long."""
+    """The root died with it on the way there; the next root sends it to all once more, and that takes long."""
     arrival = _Arrival()
     arrival.ring.wants("b2", "d", "t")
     arrival.ring.run(15.0)

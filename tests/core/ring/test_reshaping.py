@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from reknit.core.ring.reshaping import fault_of
 from reknit.model.ring import ring_id
+from reknit.planning.change import change_cost
 from reknit.planning.trees import ideal_trees
 from reknit.trace.records import Kind
+from reknit.wire.codec import decode
 from reknit.wire.planes import Places, Step
+from reknit.wire.ring import Ringed
 from tests.core.ring.circles import Ring, grown
 
 TOPICS = [f"t{number}" for number in range(6)]
@@ -201,6 +206,27 @@ def test_a_change_without_faults_costs_no_link() -> None:
         assert ring.replies[asked] == ""
     assert ring.count(Kind.LINK_LOST) == 0
     assert differences(ring) == []
+
+
+def test_a_change_takes_no_more_words_than_equation_7_says() -> None:
+    """But for its first term, which has a constant: four steps, each said and answered."""
+    ring, topics, brokers = grown(10), [f"t{number}" for number in range(60)], 10
+    for number in range(1, brokers + 1):
+        ring.wants(f"b{number}", f"c{number}", *(topics * 2)[5 * number : 5 * number + 12])
+    ring.run(20.0)
+    said = Counter[str]()
+
+    def hear(sender: str, receiver: str, frame: bytes) -> None:
+        words = [each.word if isinstance(each, Ringed) else each for each in getattr(decode(frame), "messages", ())]
+        said.update(type(word).__name__ for word in words)
+
+    ring.sent = hear
+    asked = ring.reshape("b2", 1, ring.turned("b1", "b2"))
+    while asked not in ring.replies:
+        ring.run(0.01)
+    assert ring.replies[asked] == ""
+    total = sum(said[each] for each in ("Stage", "Staged", "Seats", "Dismiss", "Places", "Wanted", "Branch", "Hand"))
+    assert 0 < total <= 7 * brokers + change_cost(brokers, len(topics), 2)
 
 
 def test_a_broker_that_was_away_when_all_switched_catches_up() -> None:

@@ -4,7 +4,7 @@
 whom, and what. Commands: ``ring BROKER@PLACE...`` (a place is a hexadecimal digit: there are sixteen, in a circle);
 ``root TOPIC`` (where its root is); ``come BROKER@PLACE``, ``drain``, ``crash``, ``lose`` (for good), ``start BROKER``;
 ``cut BROKER BROKER`` (one direction), ``heal [BROKER BROKER]``; ``subscribe``, ``unsubscribe BROKER CLIENT TOPIC``;
-``publish BROKER TOPIC PAYLOAD``; ``places BROKER BROKER...`` (each goes where the next one is; the first is the manager);
+``publish BROKER TOPIC PAYLOAD``; ``places BROKER BROKER...`` (each goes where the next one is; the first manages it);
 ``place`` (clients by interest); ``relocate BROKER CLIENT BROKER``; ``wait SECONDS``. Each command has a second to
 unfold, unless it ends with ``&``.
 

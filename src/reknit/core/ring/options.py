@@ -88,5 +88,5 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def way_s_max(self) -> float:
-        """An event whose root dies under way comes within so long: once that is seen, and its next root knows enough."""
+        """An event whose root dies comes within so long: once that is seen, and its next root knows enough."""
         return self.order_s_max + self.lost_s + self.handover_s

@@ -99,7 +99,7 @@ def _what_its_client_has_had_is_forgotten_on_the_way(patch: Patch) -> None:
     patch.setattr(Arriving, "on_lasts", lambda arriving, peer, lasts: None)
 
 
-@plant("delivery", 106)
+@plant("delivery", 135)
 def _what_is_kept_aside_is_not_passed_on(patch: Patch) -> None:
     def keep(leaving: Leaving, load: Load, matches: tuple[Match, ...]) -> tuple[Match, ...]:
         return tuple(each for each in matches if each[0] not in leaving._going or not leaving._going[each[0]].switched)
@@ -116,7 +116,7 @@ def _what_comes_on_two_ways_is_delivered_as_it_comes(patch: Patch) -> None:
     patch.setattr(Arriving, "on_passed", take)
 
 
-@plant("order", 1395)
+@plant("order", 145)
 def _its_client_goes_before_its_events_have_settled(patch: Patch) -> None:
     place = Leaving.exported
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from reknit.core.ring.options import RingOptions
 from reknit.core.ring.reshaping import fault_of
 from reknit.model.ring import ring_id
 from reknit.planning.change import change_cost
@@ -131,6 +132,21 @@ def test_who_comes_during_a_change_is_let_in_when_it_is_over_and_loses_nothing_f
     assert shown is not None
     assert set(map(str, range(shown, 120))) <= set(ring.had("new"))
     assert differences(ring) == []
+
+
+def test_until_then_it_does_not_take_itself_for_the_only_one() -> None:
+    """Or what is published there would reach nobody else."""
+    ring = grown(4, lease_s=60.0, step_s_max=60.0)
+    ring.wants("b2", "old", "t")
+    ring.run(5.0)
+    ring.broker("b3").manager.lost = lambda peer: None  # type: ignore[method-assign]
+    _begun(ring)
+    ring.says("b5", "t", "x")
+    ring.run(RingOptions().alone_s + RingOptions().handover_s + 5.0)
+    assert ring.broker("b1").reshaping.change is not None
+    ring.network.heal()
+    ring.run(40.0)
+    assert ring.had("old") == ["x"]
 
 
 def test_or_when_it_is_let_go() -> None:

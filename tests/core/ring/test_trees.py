@@ -149,6 +149,16 @@ def test_what_is_hearsay_is_not_told_to_another_next_hop_either() -> None:
     assert sent[1:] == [(6, Branch(TOPIC, 11, True, 1))]
 
 
+def test_nobody_speaks_for_one_that_is_gone_by_hearsay() -> None:
+    """The root may know nothing of it, and would never cut it."""
+    here, sent = trees(Way(owned={11}, hops={KEY: 9}))
+    here.take_seat((TOPIC, 11, 5, -1))
+    here.reroute()
+    assert (sent, here.at_rest) == ([], True)
+    here.received(5, Branch(TOPIC, 11, True))
+    assert sent == [(9, Wanted(TOPIC, 11, False, 1))]
+
+
 def test_that_its_own_branch_was_there_before_is_nothing_to_rely_on() -> None:
     """Until the root has grown it anew; if it does not, that is asked for."""
     here, sent = trees(Way(owned={1}, hops={KEY: 9}))

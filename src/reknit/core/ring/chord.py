@@ -220,6 +220,7 @@ class Chord:
             return  # who asks will ask again
         key, asker = message.key, message.asker
         if message.purpose < 0 and not self.admits(asker):
+            self._tell(asker, Found(key, AUDIT, asker))  # it is not alone, and has to wait
             return
         if message.purpose == JOIN and key == self.me[0] and asker[1] != self.me[1]:
             self.send(asker, SameId(self.me))
@@ -252,6 +253,8 @@ class Chord:
     def _found(self, purpose: int, owner: Spot) -> None:
         if purpose >= 0:
             self._set_finger(purpose, owner if owner != self.me and purpose < self.bits else None)
+        elif owner == self.me:
+            self._since = None  # there is somebody, who does not let it in yet
         elif not self.admits(owner):
             return
         elif owner != self.me and (not self.behind or self._is_between(owner)):

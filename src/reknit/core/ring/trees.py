@@ -199,7 +199,7 @@ class Trees:
                 self._unsure[topic] = None
             elif self._leads_here(topic):
                 self._unsure.pop(topic, None)
-        elif entry.hop is None:
+        elif entry.hop is None and self._is_grown(topic, member):  # what is hearsay only goes by itself
             self._strays[topic, member] = None
             self._speak_for(topic, member)
         else:

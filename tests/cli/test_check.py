@@ -8,10 +8,11 @@ import pytest
 
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.violation import Violation
+from reknit.sim.circle import CircleOutcome, draw_circle
 from reknit.sim.coverage import expected
 from reknit.sim.schedule import Outcome, draw
 from reknit.trace.records import Kind, Record
-from reknit.trace.store import read_trace
+from reknit.trace.store import read_trace, write_trace
 from tests.cli.conftest import Reknit
 
 
@@ -106,10 +107,26 @@ def test_bad_input_is_refused_before_the_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("reknit.sim.schedule.run_seed", run_seed)
     Path("file").write_text("")
-    Path("old/node=b1").mkdir(parents=True)
+    write_trace([Record(0.0, "b1", Kind.STARTED)], "old")
     said = reknit("check", *words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert line in said.err
+
+
+def test_faults_of_a_ring_are_counted_in_plain_words_and_so_is_what_was_not_covered(
+    reknit: Reknit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {"leave": 2, "change of places": 2, "move of a session": 1, "crash": 3}
+    records = [Record(1.0, "b1", Kind.CHANGE, detail=f"places: dismissed: b{number} was lost") for number in (1, 2)]
+    monkeypatch.setattr(
+        "reknit.sim.campaign.run_circle_seed",
+        lambda seed: CircleOutcome(draw_circle(seed), [], Tally(), records, faults),
+    )
+    lines = reknit("check", "--seeds", "1", "--processes", "1", "--focus", "ring").out.splitlines()
+    told = ["2 changes of places", "3 crashed brokers", "2 brokers that left", "1 move of a session"]
+    assert f"  faults: {', '.join(told)}" in lines
+    assert "  step of a places: 2 dismissed" in lines
+    assert any(line.startswith("not covered: 21 of 22 steps of changes and crashes in them") for line in lines)
 
 
 def test_peers_without_brokers_are_judged_too(reknit: Reknit) -> None:

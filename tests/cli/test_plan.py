@@ -238,9 +238,9 @@ def test_a_plan_of_the_ring_is_shown_carried_out_and_taken_back(
                 await asyncio.sleep(0.5)
             await asyncio.sleep(RING_REST_S)
             shown = await run("show", "plan.json")
-            assert "  places b1 b3 b4  saves 10, leaves 90; takes 50 messages at most" in shown.out.splitlines()
+            assert "  places b1 b3 b4  saves 10, leaves 90; takes 50 messages by Equation 7" in shown.out.splitlines()
             dry = await run("apply", "plan.json", "--dry-run")
-            assert dry.out.splitlines()[-1] == "about 100 messages at most; nothing was changed"
+            assert dry.out.splitlines()[-1] == "100 messages by Equation 7; nothing was changed"
             assert (await asyncio.to_thread(ids)) == made.before
             early = await run("undo")
             assert (early.code, "there is nothing to take back" in early.err) == (2, True)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from reknit.lab.contest import Contest, System, run_contest
+from reknit.planning.counts import compiled_is_there
 from tests.pipeline.places import DATA, needs_data
 
 POISSON = Contest("DYNATOPS", users=1500, brokers=30, topics=100, modes=10, hours=8, free_h=4, cluster=5, events=40.0)
@@ -27,6 +28,15 @@ def test_every_system_has_the_same_users(base: Contest) -> None:
     assert found["DYNATOPS (UP)"]["changes"] == found["DYNATOPS"]["changes"]
     assert found["DYNATOPS (UP)"]["reconfigurations"] == found["CHash"]["reconfigurations"] == 0
     assert all(each["overhead"] > 0 and each["delay"] > 0 for each in found.values())
+
+
+@pytest.mark.skipif(not compiled_is_there(), reason="numba, of the extra `plan`, is not installed")
+def test_plans_that_know_round_trips_bring_shorter_delays() -> None:
+    many = msgspec.structs.replace(LOCATION, users=1500, hours=192, cluster=5, load_weight=0.0)
+    systems = ("DYNATOPS", "DYNATOPS (trips)", "DYNATOPS (UP)")
+    equal, far, still = (run_contest(msgspec.structs.replace(many, system=each), "0") for each in systems)
+    assert far["delay"] < 0.95 * equal["delay"] < equal["delay"] < still["delay"]
+    assert far["reconfigurations"] > 0
 
 
 def test_the_same_seed_gives_the_same_row() -> None:

@@ -45,8 +45,8 @@ def test_a_swap_touches_only_topics_that_one_of_the_two_wants(monkeypatch: pytes
     assert 0 < len(touched) < 12
 
 
-def test_where_round_trips_differ_everything_is_computed_anew() -> None:
+def test_where_round_trips_differ_and_nothing_is_compiled_everything_is_computed_anew() -> None:
     problem = replace(some_problem(6, 3, 1, seed=1), trips=np.ones((6, 6)))
-    assert isinstance(make_account(problem, np.arange(6, dtype=np.int32)), Plain)
+    assert isinstance(make_account(problem, np.arange(6, dtype=np.int32), "arrays"), Plain)
     with pytest.raises(ValueError, match="round trips differ"):
         Counts(problem, np.arange(6, dtype=np.int32))

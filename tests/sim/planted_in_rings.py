@@ -15,10 +15,13 @@ from reknit.core.placement.leaving import Leaving
 from reknit.core.placement.placement import Placement
 from reknit.core.ring.carriage import Carriage
 from reknit.core.ring.domain import Domain
+from reknit.core.ring.manager import Manager
 from reknit.core.ring.member import Member
 from reknit.core.ring.order import Load, Order
+from reknit.core.ring.reshaping import Reshaping
 from reknit.core.ring.trees import Trees
 from reknit.wire.placement import Passed
+from reknit.wire.planes import Staged
 
 Patch = pytest.MonkeyPatch
 PLANTED: dict[str, tuple[Callable[[Patch], None], str, int]] = {}
@@ -96,7 +99,7 @@ def _what_its_client_has_had_is_forgotten_on_the_way(patch: Patch) -> None:
     patch.setattr(Arriving, "on_lasts", lambda arriving, peer, lasts: None)
 
 
-@plant("delivery", 106)
+@plant("delivery", 135)
 def _what_is_kept_aside_is_not_passed_on(patch: Patch) -> None:
     def keep(leaving: Leaving, load: Load, matches: tuple[Match, ...]) -> tuple[Match, ...]:
         return tuple(each for each in matches if each[0] not in leaving._going or not leaving._going[each[0]].switched)
@@ -113,7 +116,7 @@ def _what_comes_on_two_ways_is_delivered_as_it_comes(patch: Patch) -> None:
     patch.setattr(Arriving, "on_passed", take)
 
 
-@plant("order", 1395)
+@plant("order", 145)
 def _its_client_goes_before_its_events_have_settled(patch: Patch) -> None:
     place = Leaving.exported
 
@@ -144,3 +147,29 @@ def _who_has_moved_may_go_again_at_once(patch: Patch) -> None:
 @plant("liveness", 55)
 def _a_session_that_is_taken_back_stays_where_it_was_to_go(patch: Patch) -> None:
     patch.setattr(Arriving, "on_withdraw", lambda arriving, peer, withdraw: None)
+
+
+# --- changes of places
+
+
+@plant("delivery", 5)
+def _the_manager_waits_for_nobody(patch: Patch) -> None:
+    """As soon as one broker has done a step, the next begins."""
+    receive = Manager.receive
+
+    def hasty(self: Manager, peer: str, staged: Staged) -> None:
+        if self._task is not None and not staged.error:
+            self._task.waiting = dict.fromkeys([peer])
+        receive(self, peer, staged)
+
+    patch.setattr(Manager, "receive", hasty)
+
+
+@plant("trees", 5)
+def _trees_of_a_new_place_are_not_put_right(patch: Patch) -> None:
+    patch.setattr(Trees, "put_right", lambda self: None)
+
+
+@plant("versions", 5)
+def _who_is_behind_is_not_told(patch: Patch) -> None:
+    patch.setattr(Reshaping, "_tell_seldom", lambda self, peer, message: None)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from reknit.sim.coverage import NOTIFIED, REPLACEMENTS, changes, crash_points, expected, missing
+from reknit.sim.coverage import (
+    NOTIFIED,
+    POINTS_OF_PLACES,
+    REPLACEMENTS,
+    changes,
+    crash_points,
+    expected,
+    expected_on_ring,
+    missing,
+)
 from reknit.trace.records import Kind, Record
 
 
@@ -55,7 +64,32 @@ def test_each_word_of_each_strategy_is_expected_and_what_ends_a_change_is_no_cra
 
 def test_what_was_not_seen_is_missing() -> None:
     seen = dict.fromkeys(expected(crashing=True), 1)
-    assert missing(seen, crashing=True) == []
+    assert missing(seen, expected(crashing=True)) == []
     seen["crash in a path: after Rec at the tail"] = 0
     del seen["step of a swap: swap at the goal"]
-    assert missing(seen, True) == ["step of a swap: swap at the goal", "crash in a path: after Rec at the tail"]
+    assert missing(seen, expected(crashing=True)) == [
+        "step of a swap: swap at the goal",
+        "crash in a path: after Rec at the tail",
+    ]
+
+
+def test_the_manager_of_a_change_of_places_takes_part_twice() -> None:
+    """As who leads it, and as any broker; in both a crash is one of its own."""
+    steps = ("PUBSUB at the manager", "RCFG_PUBSUB", "RCFG_PUBSUB 3.2")
+    records = [Record(1.0, "b1", Kind.CHANGE, detail=f"places: {step}") for step in steps]
+    found = changes([*records, Record(2.0, "b1", Kind.CRASHED)])
+    assert found["crash in a places: after PUBSUB at the manager"] == 1
+    assert found["crash in a places: after RCFG_PUBSUB 3.2"] == 1
+    assert set(found) <= set(expected_on_ring())
+
+
+def test_steps_of_places_are_counted_without_what_varies() -> None:
+    details = ("dismissed: b1 was lost in step INIT", "dismissed: b2: b2 is on no ring", "caught up with version 7")
+    found = changes(Record(1.0, "b1", Kind.CHANGE, detail=f"places: {each}") for each in details)
+    assert found == {"step of a places: dismissed": 2, "step of a places: caught up": 1}
+
+
+def test_each_step_of_the_four_has_a_crash_of_the_manager_and_of_a_broker() -> None:
+    points = [f"{step} at the manager" for step in ("INIT", "OVERLAY", "PUBSUB", "FINISH")]
+    points += [f"RCFG_{step}" for step in ("INIT", "OVERLAY", "PUBSUB", "PUBSUB 3.2")]
+    assert list(POINTS_OF_PLACES) == points

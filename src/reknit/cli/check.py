@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -151,20 +152,26 @@ def _missing(coverage: Mapping[str, int], focus: Subject) -> list[str]:
     """Where every kind of change is drawn: which steps of them, and crashes in them, no schedule has gone through."""
     from reknit.sim.coverage import missing
 
-    return missing(coverage, focus == "crashes") if focus in ("changes", "crashes") else []
+    return missing(coverage, _expected(focus))
+
+
+def _expected(focus: Subject) -> list[str]:
+    from reknit.sim.coverage import expected, expected_on_ring
+
+    if focus == "ring":
+        return expected_on_ring()
+    return expected(focus == "crashes") if focus in ("changes", "crashes") else []
 
 
 def _print_missing(coverage: Mapping[str, int], focus: Subject) -> None:
-    if focus not in ("changes", "crashes"):
+    if not (names := _expected(focus)):
         return
-    from reknit.sim.coverage import expected
-
     kinds: dict[str, list[str]] = {}
     for name in _missing(coverage, focus):
         kind, _, what = name.partition(": ")
         kinds.setdefault(kind, []).append(what)
-    what = "steps of changes and crashes in them" if focus == "crashes" else "steps of changes"
-    few, all_ = sum(map(len, kinds.values())), len(expected(focus == "crashes"))
+    what = "steps of changes" if focus == "changes" else "steps of changes and crashes in them"
+    few, all_ = sum(map(len, kinds.values())), len(names)
     typer.echo(f"not covered: {few} of {all_} {what}{'; more schedules may reach them' if few else ''}")
     for kind, found in kinds.items():
         typer.echo(f"  {kind}: {', '.join(found)}")
@@ -186,7 +193,10 @@ def _verdict(schedules: int, violations: int) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """One has a head: brokers that left, changes of places."""
+    head = re.match(r".+?(?= of | that |$)", noun)
+    assert head is not None
+    return f"{number} {noun}" if number == 1 else f"{number} {head[0]}s{noun[head.end() :]}"
 
 
 def _print_failure(result: SeedResult, focus: Subject) -> None:
@@ -291,7 +301,7 @@ def _refuse_trace(directory: str) -> None:
     path = Path(directory)
     if path.exists() and not path.is_dir():
         raise BadInput(f"--trace {directory}: is no directory")
-    if next(path.glob("node=*"), None) is not None:
+    if next(path.glob("node-*"), None) is not None:
         raise BadInput(f"--trace {directory}: there is a trace already; two runs in one directory would read as one")
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -73,5 +73,5 @@ def _print(
         return
     for one, other in zip(brokers, brokers[1:] + brokers[:1], strict=True):
         typer.echo(f"{one}: from {rings[one]['id']} to {rings[other]['id']}, where {other} is")
-    typer.echo(f"{len(rings)} brokers take part, {len(brokers)} change places; about {messages:.0f} messages at most")
+    typer.echo(f"{len(rings)} brokers take part, {len(brokers)} change places; {messages:.0f} messages by Equation 7")
     typer.echo(f"done: version {version}" if version else "nothing was changed")

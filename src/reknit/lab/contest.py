@@ -31,8 +31,10 @@ System = Literal[
     "DYNATOPS (BNR)",
     "DYNATOPS",
     "DYNATOPS (search)",
+    "DYNATOPS (trips)",
 ]
-"""(UP): users are placed by interest, and brokers stay. (BNR): the other way round. (search): with our own search."""
+"""(UP): users are placed by interest, and brokers stay. (BNR): the other way round. (search): with our own search.
+(trips): plans know how far brokers are from each other, where that differs."""
 GEO_LEVELS = 5
 """Of 32 by 32 cells, as in the paper."""
 
@@ -70,7 +72,7 @@ class Contest(msgspec.Struct, frozen=True):
 
     @property
     def by_interest(self) -> bool:
-        return self.system in ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (search)")
+        return self.system in ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (search)", "DYNATOPS (trips)")
 
     @property
     def on_ring(self) -> bool:
@@ -142,9 +144,9 @@ def _location(contest: Contest, users: np.random.Generator, system: np.random.Ge
         overlay = Digits(quarters(side.bit_length() - 1), 4, system, trips)
         network = Constant(overlay.ways(area.square_of(area.centres(), side)), trips, down_too=False)
     elif contest.on_ring:
-        network = OnRing(
-            area.cells, area.cells, contest.free, contest.delay_weight, trips, contest.stands_for, _rng(contest)
-        )
+        far = contest.system == "DYNATOPS (trips)"
+        settings = (contest.free, contest.delay_weight, trips, contest.stands_for, _rng(contest), far)
+        network = OnRing(area.cells, area.cells, *settings)
     else:
         network = _bayeux(contest, area.cells, area.cells, system, trips)
     policy = _place(contest, demand, area, side, system)

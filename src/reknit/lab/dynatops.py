@@ -10,7 +10,8 @@ they have; *overhead*, for one event, from the publisher's broker to the root an
 of one delivery from user to user; *reconfiguration*, for changes of the network. A rejoin of the ring is charged with
 ``ceil(log2(n) ** 2)``; the rest of a change as it is, topic by topic.
 
-Planning takes every hop for equal, also where round trips differ: what is measured are the round trips.
+Planning takes every hop for equal, also where round trips differ, unless it is to know them (``by_trips``): what is
+measured are the round trips.
 
 Owns: systems and what is counted. Must not know: experiments and their claims.
 """
@@ -137,6 +138,8 @@ class OnRing:
     """How many events one that is simulated is, where plans are made."""
     searching: np.random.Generator | None = None
     """With it, our own search makes the plans, without its warm stage; else the paper's greedy one."""
+    by_trips: bool = False
+    """Plans know the round trips, and an average hop counts as any does elsewhere; else all hops are equal to them."""
 
     def __post_init__(self) -> None:
         self.ring = Ring([ring_id(f"broker {number}") for number in range(self.brokers)])
@@ -175,7 +178,8 @@ class OnRing:
         self._forecast.observe({str(topic): float(count) for topic, count in enumerate(self._seen)})
         self._seen[:] = 0.0
         expected = np.array([self._forecast.rates[str(topic)] for topic in range(self.topics)])
-        problem = Problem(self.ring, self.keys, wants, expected, self.delay_weight)
+        far = 2 * self.trips / self.trips.mean() if self.by_trips and self.trips is not None else None
+        problem = Problem(self.ring, self.keys, wants, expected, self.delay_weight, trips=far)
         account = make_account(problem, self.places)
         if not is_reconfigurable(account.cost, self.brokers, self.topics):
             return 0.0

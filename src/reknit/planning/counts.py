@@ -10,7 +10,7 @@ subscriber (``lone``), and the one that goes, there is such a part (``shared``).
 neither, keeps its tree, and its delays where all hops are equal: a swap touches the others only.
 
 Owns: cost, brokers' costs and the gain of each swap, kept incrementally. Must not know: which swaps are made. The plain
-computation (``notification``) is beside it as the oracle, and takes its place where round trips differ.
+computation (``notification``) is beside it as the oracle. Where round trips differ it is ``distant``, with numba.
 """
 
 from __future__ import annotations
@@ -176,10 +176,15 @@ class Counts:
 
 
 def make_account(problem: Problem, places: Ints, means: Means | None = None) -> Account:
-    """The quickest that there is, unless one is asked for."""
+    """The quickest that there is, unless one is asked for. Arrays know no round trips: then it is the plain one."""
+    compiled = means == "compiled" or (means is None and compiled_is_there())
+    if problem.trips is not None and compiled:
+        from reknit.planning.distant import Distant
+
+        return Distant(problem, places)
     if problem.trips is not None or means == "plain":
         return Plain(problem, places)
-    if means == "compiled" or (means is None and compiled_is_there()):
+    if compiled:
         from reknit.planning.compiled import Compiled
 
         return Compiled(problem, places)

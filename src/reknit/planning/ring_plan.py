@@ -77,7 +77,7 @@ class Circle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the cost of notifying, over the time that was watched."""
     cost_after: float
     messages: int
-    """That it takes, at most (Eq. 7)."""
+    """That it takes, by Eq. 7, up to constants."""
 
 
 class RingPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="ring"):
@@ -92,7 +92,7 @@ class RingPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     """Of notifying (Eq. 1 to 5), over the time that was watched."""
     cost_after: float
     messages: int
-    """That the steps take at most: the price."""
+    """That the steps take by Eq. 7: the price."""
     locked: int
     """Times that a broker cannot take part in another change: all of them for each step. Events wait for none."""
     roots: int

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import random
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -33,6 +33,7 @@ from reknit.sim.checkers.trees import check_trees
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import CALM_POLL_S, Cluster, Runaway
+from reknit.sim.coverage import POINTS_OF_PLACES
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.network import NetworkOptions
 from reknit.sim.workload import World
@@ -53,6 +54,9 @@ BROKERS_LEFT_MIN = 2
 
 STRIKE_S_MAX = 3.0
 """Within so long of the beginning of a planned change somebody dies, who is back within as long."""
+
+AIMED = 0.5
+"""How often that is at a chosen step: the last ones are over in a moment, which chance alone hardly meets."""
 
 
 TAKE_S_MAX = 0.3
@@ -169,6 +173,9 @@ class _Circle:
         self.faults: dict[str, int] = {}
         self.leaving: dict[str, None] = {}
         self.quiet = True
+        self.aimer = random.Random(f"{plan.seed}/aims")
+        self.aim = ""  # the step of a change behind which whoever has taken it dies; empty if there is none
+        self.cluster.observed = self._see
 
     def run(self) -> list[Violation]:
         for _ in range(self.plan.brokers):
@@ -293,8 +300,24 @@ class _Circle:
         self.faults["change of places"] = self.faults.get("change of places", 0) + 1
         self.cluster.reshape(manager, rings[manager].ring.counts, planned)
         if self.rng.random() < self.plan.strike:
-            victim = self.rng.choice((manager, self.rng.choice(names)))
-            self.cluster.kernel.after(self.rng.uniform(0, STRIKE_S_MAX), self._strike, victim)
+            victim, after_s = self.rng.choice((manager, self.rng.choice(names))), self.rng.uniform(0, STRIKE_S_MAX)
+            if self.aimer.random() < AIMED:
+                self.aim = f"places: {self.aimer.choice(POINTS_OF_PLACES)}"
+            else:
+                self.cluster.kernel.after(after_s, self._strike, victim)
+
+    def _see(self, records: Iterable[Record]) -> None:
+        for record in records:
+            if self.aim and record.kind is Kind.CHANGE and record.detail == self.aim:
+                self.aim = ""
+                self.cluster.kernel.after(0.0, self._strike_in_speech, record.node)
+
+    def _strike_in_speech(self, victim: str) -> None:
+        """Before all have heard what it has just said."""
+        for other in [name for name in self.cluster.nodes if name != victim and self.aimer.random() < 0.5]:
+            self.cluster.network.cut(victim, other)
+            self.cluster.kernel.after(STRIKE_S_MAX, self.cluster.network.heal, (victim, other))
+        self._strike(victim)
 
     def _strike(self, victim: str) -> None:
         if not self.quiet and self.cluster.is_alive(victim):

@@ -13,7 +13,16 @@ from collections.abc import Iterable, Mapping
 
 from reknit.trace.records import Kind, Record
 
-__all__ = ["NOTIFIED", "REPLACEMENTS", "changes", "crash_points", "expected", "missing"]
+__all__ = [
+    "NOTIFIED",
+    "POINTS_OF_PLACES",
+    "REPLACEMENTS",
+    "changes",
+    "crash_points",
+    "expected",
+    "expected_on_ring",
+    "missing",
+]
 
 LAST_STEPS = (
     *("end at the goal", "emptied", "undone", "lockNack", "unlock"),  # of a swap
@@ -26,6 +35,12 @@ LAST_STEPS = (
 
 ASIDES = ("ask", "seated")
 """The same of words about a change of before, to a broker that may be in another one by now."""
+
+VARYING = ("dismissed", "caught up")
+"""How the names of those steps begin that say more than which step it is."""
+
+AT_MANAGER = " at the manager"
+"""How the names of the manager's own steps end: it takes part as any broker does, besides."""
 
 NOTIFIED = "notified deferred"
 """What the strategy is called here where a flush tells the ends of the old link that they may go on."""
@@ -165,6 +180,21 @@ _CRASHES = {
 }
 
 
+_PLACES = (
+    *(f"{step}{AT_MANAGER}" for step in ("INIT", "OVERLAY", "PUBSUB", "FINISH", "over", "let go")),
+    *("RCFG_INIT", "RCFG_OVERLAY", "RCFG_PUBSUB", "RCFG_PUBSUB 3.2", "RCFG_FINISH"),
+    *("RCFG_FINISH heard of", "dismissed", "caught up"),
+)
+POINTS_OF_PLACES = tuple(step for step in _PLACES if not step.startswith(LAST_STEPS))
+"""The steps of a change of places behind which a broker, or the manager, still takes part in it."""
+
+
+def expected_on_ring() -> list[str]:
+    """The same of brokers that are on a ring."""
+    crashes = [_crash("places", step) for step in POINTS_OF_PLACES]
+    return [*(_step("places", step) for step in _PLACES), *crashes]
+
+
 def expected(crashing: bool) -> list[str]:
     """The names of all steps of changes that there are, and, where brokers crash, of all points at which they may."""
     steps = {**_STEPS, **{kind: tuple(_said(kind)) for kind in REPLACEMENTS}}
@@ -176,9 +206,9 @@ def expected(crashing: bool) -> list[str]:
     return names
 
 
-def missing(coverage: Mapping[str, int], crashing: bool) -> list[str]:
+def missing(coverage: Mapping[str, int], names: Iterable[str]) -> list[str]:
     """Of what is expected, what was not seen."""
-    return [name for name in expected(crashing) if not coverage.get(name)]
+    return [name for name in names if not coverage.get(name)]
 
 
 # --- what was seen
@@ -192,18 +222,20 @@ def changes(records: Iterable[Record], notified: bool = False) -> Counter[str]:
         if record.kind is Kind.CHANGE:
             kind, _, step = record.detail.partition(": ")
             kind = NOTIFIED if notified and kind == "deferred" else kind
+            step = next((each for each in VARYING if kind == "places" and step.startswith(each)), step)
             found[_step(kind, step)] += 1
             if step.startswith(ASIDES):
                 continue
             if kind in REPLACEMENTS:
                 _replace(last, (record.node, kind), step)
                 continue
-            last[record.node, kind] = step
+            part = AT_MANAGER if step.endswith(AT_MANAGER) else ""
+            last[record.node, kind + part] = step
             if step.startswith(LAST_STEPS):
-                del last[record.node, kind]
+                del last[record.node, kind + part]
         elif record.kind is Kind.CRASHED:
             for node, kind in [each for each in last if each[0] == record.node]:
-                found[_crash(kind, last.pop((node, kind)))] += 1
+                found[_crash(kind.removesuffix(AT_MANAGER), last.pop((node, kind)))] += 1
     return found
 
 

@@ -14,6 +14,7 @@ from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 
 __all__ = [
+    "BEGINS_ANEW",
     "DRAINED",
     "NOBODY_LEFT",
     "NO_CONNECTION",
@@ -23,6 +24,8 @@ __all__ = [
     "Record",
 ]
 
+BEGINS_ANEW = "begins anew"
+"""The detail of a ``link_lost``: a broker on a ring ends its links, since it has missed a change of places."""
 DRAINED = "drain: end at the leaver"
 """The detail of a ``change``: this broker has no session left, and all that it has sent is settled."""
 SWAP_WITHOUT = "swap: without"

@@ -198,6 +198,23 @@ def test_what_waits_already_where_it_comes_is_not_lost_with_the_old_broker() -> 
     assert (arrival.ring.had("c"), arrival.ring.had("d")) == ([], ["6"])
 
 
+def test_what_was_here_before_it_came_and_never_reached_its_old_broker_is_not_a_copy_for_it() -> None:
+    """The root died with it on the way there; the next root sends it to all once more, and that takes long."""
+    arrival = _Arrival()
+    arrival.ring.wants("b2", "d", "t")
+    arrival.ring.run(15.0)
+    arrival.does(lambda: arrival.there.ring._arrive(Load(_event(5), 0, [Custody(None, 0, [])])))
+    arrival.comes()
+    arrival.hear(Lasts("c", 7, [("p.1", "t", 4)]), Rest("c", 7, b"\x90", True), Told("c", 7))
+    arrival.hear(Passed("c", 7, [], [], last=True))
+    arrival.ring.run(RingOptions().lost_s + RingOptions().handover_s)
+    del arrival.deliveries[:]
+    arrival.does(lambda: arrival.there.ring._arrive(Load(_event(5), 0, [Custody(None, 0, [])])))
+    assert arrival.deliveries == ["5"]  # for c; d has had it
+    arrival.ring.run(RingOptions().order_s_max)
+    assert not arrival.there.placement.arriving.merges("c")
+
+
 def test_a_topic_that_it_has_come_to_want_since_is_none_of_the_move() -> None:
     arrival = _here()
     load = Load(Event("u", b"1", source="p.1", seq=1), 0, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from reknit.core.homes.options import HomeOptions
@@ -67,3 +68,21 @@ def test_an_old_broker_that_was_only_cut_off_has_its_session_back() -> None:
     ring.run(30.0)
     assert ["c" in ring.broker(name)._clients for name in ("b1", "b2")] == [True, False]
     assert (_home(ring, "b1"), _home(ring, "b3")) == ("", "b1")
+
+
+@pytest.mark.parametrize("until", ["session: offer", "session: rest"])
+def test_a_session_that_may_be_taken_back_is_at_home_where_its_client_begins_anew(until: str) -> None:
+    """The new broker hears from others that it has ended at the old one, and not yet that it is not to come at all."""
+    ring = _ring(3)
+    ring.give("b1", Relocate("c", ring.broker("b2").ring.me))
+    while not any(record.detail == until for record in ring.records):
+        ring.run(0.0005)
+    ring.network.cut("b1", "b2")
+    ring.network.cut("b2", "b1")
+    ring.detach("b1", "c")
+    ring.wants("b1", "c", "t")
+    ring.run(2.0)
+    ring.network.heal(("b1", "b2"), ("b2", "b1"))
+    ring.run(30.0)
+    assert ["c" in ring.broker(name)._clients for name in ("b1", "b2")] == [True, False]
+    assert (_home(ring, "b1"), _home(ring, "b2"), _home(ring, "b3")) == ("", "b1", "b1")

@@ -79,6 +79,35 @@ def test_one_change_at_a_time() -> None:
     assert ring.replies[first] == ""
 
 
+def test_who_takes_part_in_one_begins_no_other() -> None:
+    ring = grown(3)
+    ring.reshape("b1", 1, ring.turned("b1", "b2"))
+    while ring.broker("b3").reshaping.change is None:
+        ring.run(0.0005)
+    words = said(ring)
+    second = ring.reshape("b3", 1, ring.turned("b1", "b2"))
+    assert ring.replies[second].startswith("b1 is changing the network to version ")
+    assert "Stage" not in words
+    ring.run(5.0)
+    assert "Dismiss" not in words
+
+
+def test_a_plan_made_before_somebody_came_is_refused_by_who_is_beside_it() -> None:
+    ring = grown(6, successors_max=1)
+    places = ring.turned("b1", "b2")
+    ring.come("b7", "b1")
+    ring.run(1.5)  # long enough for those beside it
+    manager = next(
+        name
+        for name in ring.nodes
+        if "b7" not in (name, *(spot[1] for spot in ring.broker(name).ring.plane.member.chord.known()))
+    )
+    asked = ring.reshape(manager, 1, places)
+    ring.run(3.0)
+    assert "the network has changed: b7 is on the ring, and the plan has no place for it" in ring.replies[asked]
+    assert ring.versions() == {1}
+
+
 def test_a_broker_that_stays_away_ends_the_change() -> None:
     ring = grown(3)
     places = ring.turned("b1", "b2")

@@ -124,11 +124,65 @@ def test_entries_that_were_taken_over_go_unless_who_has_grown_them_says_so() -> 
     for member in (11, 12):
         here.take_seat((TOPIC, member, 5, 4))
     here.take_seat((TOPIC, 13, ROOT, -1))
-    assert [(4, Branch(TOPIC, member, True, 1)) for member in (11, 12)] == sent
+    assert sent == []  # nor does it say anything that it has only heard
     here.received(5, Branch(TOPIC, 11, True))
+    assert sent == [(4, Branch(TOPIC, 11, True, 1))]
     here.drop_hearsay()
     assert list(here.entries[TOPIC]) == [11, 13]
     assert here.seats() == [(TOPIC, 11, 5, 4), (TOPIC, 13, ROOT, -1)]
+
+
+def test_a_root_that_has_taken_entries_over_grows_them_anew() -> None:
+    here, sent = trees(Way(owned={KEY}, hops={11: 4}))
+    here.take_seat((TOPIC, 11, ROOT, 4))
+    assert sent == [(4, Branch(TOPIC, 11, True, 1))]
+
+
+def test_what_is_hearsay_is_not_told_to_another_next_hop_either() -> None:
+    way = Way(hops={11: 4})
+    here, sent = trees(way)
+    here.take_seat((TOPIC, 11, 5, 4))
+    way.hops[11] = 6
+    here.reroute()
+    assert sent == [(4, Branch(TOPIC, 11, False))]
+    here.received(5, Branch(TOPIC, 11, True))
+    assert sent[1:] == [(6, Branch(TOPIC, 11, True, 1))]
+
+
+def test_nobody_speaks_for_one_that_is_gone_by_hearsay() -> None:
+    """The root may know nothing of it, and would never cut it."""
+    here, sent = trees(Way(owned={11}, hops={KEY: 9}))
+    here.take_seat((TOPIC, 11, 5, -1))
+    here.reroute()
+    assert (sent, here.at_rest) == ([], True)
+    here.received(5, Branch(TOPIC, 11, True))
+    assert sent == [(9, Wanted(TOPIC, 11, False, 1))]
+
+
+def test_that_its_own_branch_was_there_before_is_nothing_to_rely_on() -> None:
+    """Until the root has grown it anew; if it does not, that is asked for."""
+    here, sent = trees(Way(owned={1}, hops={KEY: 9}))
+    here.wanted[TOPIC] = None
+    here.take_seat((TOPIC, 1, 5, -1))
+    here.put_right()
+    assert (sent, here.at_rest, here.shows(TOPIC)) == ([], False, False)
+    assert here.refresh()
+    assert sent == [(9, Wanted(TOPIC, 1, True, 1))]
+    here.received(5, Branch(TOPIC, 1, True))
+    assert (here.at_rest, here.shows(TOPIC)) == (True, True)
+
+
+def test_who_takes_itself_for_the_root_for_a_while_still_tells_the_one_that_leads_here() -> None:
+    way = Way(owned={1, KEY}, hops={KEY: 9})
+    here, sent = trees(way)
+    here.received(5, Branch(TOPIC, 1, True))
+    assert here.refresh()
+    assert sent == []  # it is the root itself, it thinks
+    way.owned.discard(KEY)
+    assert here.refresh()
+    assert sent == [(9, Wanted(TOPIC, 1, False, 1))]
+    here.received(5, Branch(TOPIC, 1, False))
+    assert not here.refresh()
 
 
 def test_whoever_watches_sees_where_events_go() -> None:

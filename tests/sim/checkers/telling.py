@@ -51,9 +51,9 @@ class Story:
     def link_moved(self, mover: str, middle: str, goal: str) -> Story:
         return self._add(mover, Kind.LINK_MOVED, peer=goal, detail=middle)
 
-    def lost(self, node: str, peer: str) -> Story:
+    def lost(self, node: str, peer: str, why: str = "") -> Story:
         """Given up without the other end's knowing."""
-        return self._add(node, Kind.LINK_LOST, peer=peer).unlinked(node, peer)
+        return self._add(node, Kind.LINK_LOST, peer=peer, detail=why).unlinked(node, peer)
 
     def calm(self) -> Story:
         return self._add("", Kind.CALM)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from reknit.sim.checkers.delivery import Tally, check_delivery
+from reknit.sim.checkers.delivery import Tally, check_delivery, check_delivery_on_ring
+from reknit.trace.records import BEGINS_ANEW
 from tests.sim.checkers.telling import Story, event
 
 ONE = event("a", 1)
@@ -219,6 +220,29 @@ def test_a_new_broker_that_dies_before_the_client_is_told_releases_from_nothing(
     assert len(_what(_moving().settled("b1", event("a", 1)).crashed("b1").calm())) == 1
     told = _moving().settled("b1", event("a", 1)).crashed("b1").moved_out("b2", "ann", "b1").detached("b2", "ann")
     assert _what(told.calm()) == []
+
+
+def test_if_its_new_broker_has_died_a_session_that_begins_there_anew_is_owed_nothing_of_the_old_one() -> None:
+    story = _moving().settled("b1", event("a", 1)).crashed("b1").started("b1").attached("b1", "ann", "a")
+    assert _what(story.moved_out("b2", "ann", "b1").detached("b2", "ann").calm()) == []
+
+
+# --- rings
+
+
+def _on_ring() -> Story:
+    return Story().network("b1-b2").attached("b2", "ann", "a").calm()
+
+
+def test_what_passes_by_a_broker_that_was_out_of_reach_is_excused_on_a_ring() -> None:
+    story, tally = _on_ring().lost("b1", "b2").published("b1", event("a", 1)).calm(), Tally()
+    assert list(check_delivery_on_ring(story.records, tally)) == []
+    assert tally.excused.total() == 1
+
+
+def test_but_not_by_one_that_has_ended_its_links_itself() -> None:
+    story = _on_ring().lost("b2", "b1", BEGINS_ANEW).published("b1", event("a", 1)).calm()
+    assert len(list(check_delivery_on_ring(story.records))) == 1
 
 
 # --- swaps that go on without one of the three

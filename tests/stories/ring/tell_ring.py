@@ -3,9 +3,10 @@
 ``# ...`` is for the reader, ``$ ...`` is a command, all other lines are the dialogue: virtual seconds, who speaks to
 whom, and what. Commands: ``ring BROKER@PLACE...`` (a place is a hexadecimal digit: there are sixteen, in a circle);
 ``root TOPIC`` (where its root is); ``come BROKER@PLACE``, ``drain``, ``crash``, ``lose`` (for good), ``start BROKER``;
-``subscribe``, ``unsubscribe BROKER CLIENT TOPIC``; ``publish BROKER TOPIC PAYLOAD``; ``places BROKER BROKER...`` (each
-goes where the next one is; the first is the manager); ``place`` (clients by interest); ``relocate BROKER CLIENT
-BROKER``; ``wait SECONDS``. Each command has a second to unfold, unless it ends with ``&``.
+``cut BROKER BROKER`` (one direction), ``heal [BROKER BROKER]``; ``subscribe``, ``unsubscribe BROKER CLIENT TOPIC``;
+``publish BROKER TOPIC PAYLOAD``; ``places BROKER BROKER...`` (each goes where the next one is; the first manages it);
+``place`` (clients by interest); ``relocate BROKER CLIENT BROKER``; ``wait SECONDS``. Each command has a second to
+unfold, unless it ends with ``&``.
 
 What keeps a ring in shape is said all the time, and is not told: who is behind whom, and who owns which finger.
 """
@@ -246,6 +247,8 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "crash": Ring.crash,
     "lose": Ring.lose,
     "start": Ring.start,
+    "cut": lambda ring, one, other: ring.network.cut(one, other),
+    "heal": lambda ring, *way: ring.network.heal(*([way] if way else [])),
     "place": _place_clients,
     "relocate": _relocate,
     "wait": lambda ring, seconds: ring.run(float(seconds)),

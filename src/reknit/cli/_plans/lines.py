@@ -59,10 +59,10 @@ def _ring(plan: RingPlan) -> Iterator[str]:
     )
     for step in plan.steps:
         saved = f"saves {step.gain:,.0f}, leaves {step.cost_after:,.0f}"
-        yield f"  places {' '.join(step.brokers)}  {saved}; takes {step.messages:,} messages at most"
+        yield f"  places {' '.join(step.brokers)}  {saved}; takes {step.messages:,} messages by Equation 7"
     if plan.steps:
         saved = f"{plan.cost_after:,.0f}, {_less(plan.cost_before, plan.cost_after)}"
-        yield f"{len(plan.steps)} changes of places: {saved}, for {plan.messages:,} messages at most"
+        yield f"{len(plan.steps)} changes of places: {saved}, for {plan.messages:,} messages by Equation 7"
         yield f"moves {', '.join(plan.brokers)}; all others take part"
         yield (
             f"disruption: {plan.locked} times a broker is in a change, {plan.roots:,} topics come to another root; "

@@ -113,7 +113,7 @@ def _print_dry(task: _Task, as_json: bool) -> None:
         return
     for circle in task.circles:
         typer.echo(f"  places {' '.join(circle)}")
-    typer.echo(f"about {task.messages:,} messages at most; nothing was changed")
+    typer.echo(f"{task.messages:,} messages by Equation 7; nothing was changed")
 
 
 def _turn_all(operator: Operator, task: _Task, rings: dict[str, dict[str, Any]], how: str) -> list[str]:

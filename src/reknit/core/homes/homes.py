@@ -13,6 +13,8 @@ nothing is lost or doubled, is what it is at one broker. This module decides who
     where the session is   *home* elsewhere                  it ends: its client has begun anew there
                            it ends                           a line: gone
                            it moves on                       it is known where, until that one's line has come
+                           ... gone, elsewhere               a line: *home here*, unless it has come from there, and
+                                                             may still be taken back
     that a line names      and there is no such session      a line: gone (it was restarted)
                            ... with another address          a line: *home here* (the same, with its store)
 
@@ -27,7 +29,7 @@ Owns: those lines. Must not know: how a client is served through another broker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -59,6 +61,7 @@ class Homes:
         self.over: dict[str, None] = {}
         """Clients of ours that are at home elsewhere."""
         self.dropped = 0  # for want of room
+        self.may_go_back: Callable[[str], bool] = lambda client: False  # asked whose session another may take back
         self._own = Home(turn.node, address)
         self._of: dict[str, Home] = {}
 
@@ -130,7 +133,7 @@ class Homes:
             return
         self._of.pop(client, None)
         if home is None:
-            if client in self.clients:
+            if client in self.clients and not self.may_go_back(client):
                 self.begun(client)
             return
         if not self._has_room(client):

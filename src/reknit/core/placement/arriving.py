@@ -16,15 +16,17 @@ The life of one that arrives:
                the old broker is lost         the same; it is ours if that one has not come back for ``lease_s``
                an event, by a tree or passed  delivered once, and in the order of its source and topic
                on by the old broker
-               the old one has passed on all  a client like any other, once nothing waits for an earlier one; but what
-                                              was passed on may still come by a tree, and is a copy then
+               the old one has passed on all  a client like any other, once nothing waits for an earlier one, and it
+                                              has had what was here before; but what was passed on may still come by
+                                              a tree, and is a copy then
 
 Until *Told* the session may be taken back, and what its client has published at the old broker may not have settled: so
 it must not come and publish here. If that word, or the other, is lost with a link, the old broker is asked again when
 there is one.
 
 What comes here by a tree is seen before this broker itself has put it in order: while it wants a topic only since this
-session has come, it waits for nothing, and what comes too late for others is still what this one lacks.
+session has come, it waits for nothing, and what comes too late for others is still what this one lacks. So is what was
+delivered here before, and had not come to the old broker when the topic's root died: it comes once more by the next.
 
 Owns: what has not fully arrived, and the order of what comes on two ways. Must not know: why a session moves.
 """
@@ -66,6 +68,10 @@ class _Coming:
     topics: dict[str, None]
     until: float
     """So long this broker itself does not wait for what is missing of these topics."""
+    late: float
+    """Until then what this broker had before may come once more, for this session only."""
+    before: list[LastLine]
+    """What this broker had of these topics, before the session came."""
     opening: bool = True
     lasts: list[LastLine] = field(default_factory=list)
     held: list[Load] = field(default_factory=list)
@@ -122,7 +128,9 @@ class Arriving(Arrivals):
         for pattern in arrival.patterns:
             self.routing.subscribe(client, pattern)
         topics = dict.fromkeys(each.topic for each in arrival.patterns)
-        coming = _Coming(arrival.peer, arrival.move, topics, self.turn.now + self.ring.order_s_max)
+        now, before = self.turn.now, self.station.order.lasts(topics)
+        times = (now + self.ring.order_s_max, now + self.ring.way_s_max)
+        coming = _Coming(arrival.peer, arrival.move, topics, *times, before)
         coming.held = [Load(load.event, load.before, ()) for load in self.station.order.waiting(topics)]
         self._coming[client] = coming
 
@@ -261,8 +269,9 @@ class Arriving(Arrivals):
 
     def deadline(self) -> float | None:
         orders = [each.order.deadline() for each in self._coming.values() if each.order is not None]
-        ends = [each.until for each in self._coming.values() if each.over and each.until > self.turn.now]
-        return earliest(super().deadline(), self._again_at, *orders, *ends, *self._orphans.values())
+        ends = [at for each in self._coming.values() if each.over for at in (each.until, each.late)]
+        due = [at for at in ends if at > self.turn.now]
+        return earliest(super().deadline(), self._again_at, *orders, *due, *self._orphans.values())
 
     def end_of_turn(self) -> None:
         for client, coming in list(self._coming.items()):
@@ -285,7 +294,8 @@ class Arriving(Arrivals):
             gaps = order.gaps
             self._deliver(client, order.due())
             self.gaps += order.gaps - gaps
-        if coming.over and order.deadline() is None and self.turn.now >= coming.until:
+        complete = self.turn.now >= coming.late or order.has_had(coming.before)
+        if coming.over and complete and order.deadline() is None and self.turn.now >= coming.until:
             del self._coming[client]
             if ahead := order.ahead_of(self.station.order):
                 self._ahead[client] = ahead

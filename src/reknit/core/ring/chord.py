@@ -58,6 +58,7 @@ class Chord:
         self.behind: list[Spot] = []
         self.fingers: dict[int, Spot] = {}  # by number; of those that are not the successor
         self.refused = ""  # why this broker cannot be on the ring
+        self.admits: Callable[[Spot], bool] = lambda spot: True  # asked who may come between
         self.changed = False  # ways may have changed since somebody looked
         self.joined = not self.contacts
         self.answered = False  # a successor has said who is beside it
@@ -218,6 +219,9 @@ class Chord:
         if message.hops > self.options.hops_max or (self._mourning and not self.behind):
             return  # who asks will ask again
         key, asker = message.key, message.asker
+        if message.purpose < 0 and not self.admits(asker):
+            self._tell(asker, Found(key, AUDIT, asker))  # it is not alone, and has to wait
+            return
         if message.purpose == JOIN and key == self.me[0] and asker[1] != self.me[1]:
             self.send(asker, SameId(self.me))
         elif self.alone or within(key, self.me[0], self.successor[0], self.bits):
@@ -249,6 +253,10 @@ class Chord:
     def _found(self, purpose: int, owner: Spot) -> None:
         if purpose >= 0:
             self._set_finger(purpose, owner if owner != self.me and purpose < self.bits else None)
+        elif owner == self.me:
+            self._since = None  # there is somebody, who does not let it in yet
+        elif not self.admits(owner):
+            return
         elif owner != self.me and (not self.behind or self._is_between(owner)):
             self.joined = True
             self._set_behind([owner, *self.behind])
@@ -264,7 +272,7 @@ class Chord:
             self._asked, self.answered = None, True
         if state.of == self.successor or self._is_between(state.of):
             self._set_behind([state.of, *(state.behind or self.behind)])  # one that knows nobody is no end
-        if state.before is not None and self._is_between(state.before):
+        if state.before is not None and self._is_between(state.before) and self.admits(state.before):
             self.send(state.before, Poll(self.me))  # it is the successor once it has answered: it may be dead
         if self.behind:
             self.send(self.successor, Notify(self.me))
@@ -273,6 +281,8 @@ class Chord:
         if sender[0] == self.me[0]:
             if sender[1] != self.me[1]:
                 self.send(sender, SameId(self.me))
+        elif not self.admits(sender):
+            return
         elif self.before is None or within(sender[0], self.before[0], self.me[0], self.bits):
             if sender != self.before:
                 self.before, self.changed = sender, True

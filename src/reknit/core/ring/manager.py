@@ -3,7 +3,8 @@
 It takes all brokers through the four steps, each only when all have done the one before. Until the last step begins it
 lets the change go if a broker refuses, is lost, or takes too long, and everything is as it was. From then on the new
 version is there, whatever happens: who has not heard of it hears of it from the others. A manager that dies leaves
-nothing that anybody needs: brokers let the change go after a lease, or are ahead of it.
+nothing that anybody needs: brokers let the change go after a lease, or are ahead of it. It switches only when another
+one has: or it could come back, long after all have let the change go, and be the only one for whom it counts.
 
 Owns: who has done which step. Must not know: what a step does, or whether the change is worth it.
 """
@@ -59,6 +60,8 @@ class Manager:
         missing = [spot[1] for spot in self.station.plane.member.chord.known() if spot[1] not in names]
         if self._task is not None:
             return f"{self.turn.node} is changing the network to version {self._task.version} already"
+        if (change := self.reshaping.change) is not None:
+            return f"{change.manager} is changing the network to version {change.version} already"
         if base != self.station.counts:
             return f"the plan is for version {base}, and the network is at {self.station.counts}"
         if why := fault_of(list(places)):
@@ -96,9 +99,9 @@ class Manager:
             if task.step is Step.INIT and name not in task.waiting:
                 continue
             stage = Stage(task.version, task.base, task.step, self.turn.node, places)
-            if name == self.turn.node:
+            if name == self.turn.node and (task.step is not Step.FINISH or len(task.waiting) < len(task.places)):
                 self.reshaping.receive(name, stage)
-            else:
+            elif name != self.turn.node:
                 self.station.peers.say(name, address, stage)
 
     def receive(self, peer: str, staged: Staged) -> None:
@@ -109,6 +112,8 @@ class Manager:
             self._let_go(f"{peer}: {staged.error}" if peer != self.turn.node else staged.error)
             return
         task.waiting.pop(peer, None)
+        if task.step is Step.FINISH and self.turn.node in task.waiting:
+            self.reshaping.receive(self.turn.node, Stage(task.version, task.base, task.step, self.turn.node))
         if task.waiting:
             return
         if task.step is Step.FINISH:

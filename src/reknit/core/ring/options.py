@@ -85,3 +85,8 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("free_s and delay_weight: not less than 0")
         if self.lines_max < 1:
             raise ValueError("lines_max: at least 1")
+
+    @property
+    def way_s_max(self) -> float:
+        """An event whose root dies comes within so long: once that is seen, and its next root knows enough."""
+        return self.order_s_max + self.lost_s + self.handover_s

@@ -92,6 +92,10 @@ class Order:
         self._since.update(dict.fromkeys(topics, -math.inf))
         self._last.update({(source, topic): seq for source, topic, seq in lasts})
 
+    def has_had(self, lasts: Iterable[tuple[str, str, int]]) -> bool:
+        """All up to these numbers."""
+        return all(self._last.get((source, topic), 0) >= seq for source, topic, seq in lasts)
+
     def ahead_of(self, other: Order) -> dict[_Line, int]:
         """The lines of which more was delivered by this one than by the other."""
         return {line: seq for line, seq in self._last.items() if seq > other._last.get(line, 0)}

@@ -17,7 +17,7 @@ from reknit.core.links.custody import Arrival
 from reknit.core.links.links import Adopted, Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
 from reknit.core.links.returning import Returned, ReturningLink
 from reknit.core.turn import Turn, earliest
-from reknit.trace.records import Kind
+from reknit.trace.records import BEGINS_ANEW, Kind
 from reknit.wire.messages import Message, Refuse
 
 __all__ = ["Gone", "Met", "PeerEvent", "Peers"]
@@ -95,7 +95,7 @@ class Peers:
 
     def drop(self, peer: str) -> Gone:
         """End the link, so that the far end sees that this one begins anew."""
-        return self._remove(peer, "begins anew")
+        return self._remove(peer, BEGINS_ANEW)
 
     def _remove(self, peer: str, why: str) -> Gone:
         link = self.link(peer)

@@ -13,7 +13,8 @@
 Events bear the version that routes them; what clients come to want meanwhile is said in both. Before FINISH anybody may
 let the new version go: the manager when a broker is lost, a broker when the manager has been silent for a lease. After
 it nobody may, and nobody has to be told: each word between brokers says which version counts for its sender. Whoever
-has that version too, switches; whoever has not asks for its places, and joins.
+has that version too, switches; whoever has not asks for its places, and joins. A broker that comes meanwhile has no
+place in the new version, so nobody lets it into the old one either: it joins when the change is over.
 
 Owns: what is under way here. Must not know: who plans a change, or why.
 """
@@ -88,6 +89,8 @@ class Reshaping:
                 self._take_seats(message)
             case Places(version=version) if version < self.station.counts:
                 self.behind(peer)
+            case Places(version=version) if self.change is not None and self.change.version == version:
+                self.ahead(peer, version)
             case Places(version=version, places=places) if version > self.station.counts and places:
                 self._catch_up(message)
 
@@ -116,6 +119,10 @@ class Reshaping:
             return f"the plan has no place for {node}"
         if own[node][1] != self.station.me[0]:
             return f"the network has changed: {node} is at {self.station.me[0]}, not at {own[node][1]}"
+        chord = self.station.plane.member.chord
+        for beside in (chord.before, chord.successor):
+            if beside is not None and beside[1] not in own:
+                return f"the network has changed: {beside[1]} is on the ring, and the plan has no place for it"
         return "" if self.station.joined else f"{node} is on no ring"
 
     def _open(self, stage: Stage) -> None:
@@ -126,6 +133,7 @@ class Reshaping:
         plane.member.seat(spots, wanted)
         places = {spot[1]: (spot, was) for spot, was in stage.places}
         self.change = _Change(stage.version, stage.manager, places, plane, self.turn.now, done=Step.INIT)
+        self.station.plane.member.chord.admits = lambda spot: spot[1] in places
         self._see("RCFG_INIT")
 
     def _go_on(self, stage: Stage) -> None:
@@ -199,6 +207,7 @@ class Reshaping:
             return
         self._former[self.station.counts] = self.turn.now + self.options.grace_s
         self.station.places, self.change = list(change.places.values()), None
+        self._told.update(dict.fromkeys(change.places, self.turn.now))  # they hear of it anyway, as this one has
         self.station.switch(change.version)
         self._answer(change.manager, Staged(change.version, Step.FINISH))
 
@@ -208,6 +217,7 @@ class Reshaping:
             self._see(f"dismissed: {reason}")
             self.change = None
             self.station.close(version)
+            self.station.plane.member.chord.admits = lambda spot: True
 
     # --- those who are behind, or ahead
 

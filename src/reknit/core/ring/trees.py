@@ -73,9 +73,7 @@ class Trees:
         self.counts: dict[str, dict[int, int]] = {}  # by topic and next hop
         self.wanted: dict[str, None] = {}  # topics that clients here want
         self._unsure: dict[str, None] = {}  # of which the tree may not show it
-        self._hearsay: dict[
-            tuple[str, int], int
-        ] = {}  # entries that were taken over: by whom they are said to be grown
+        self._hearsay: dict[tuple[str, int], int] = {}  # entries that were taken over: who is said to have grown them
         self._dead: dict[int, None] = {}  # brokers that were lost, and not heard of since
         self._strays: dict[tuple[str, int], None] = {}  # topics and members that are gone, whose branches end here
 
@@ -97,7 +95,19 @@ class Trees:
 
     def shows(self, topic: str) -> bool:
         """Clients here want it, and the topic's tree leads here."""
-        return topic in self.wanted and self.me in self.entries.get(topic, ())
+        return topic in self.wanted and self._leads_here(topic)
+
+    def _leads_here(self, topic: str) -> bool:
+        return self._is_grown(topic, self.me)
+
+    def _is_grown(self, topic: str, member: int) -> bool:
+        """The member is in the tree, and not by hearsay only."""
+        entry, said = self.entries.get(topic, {}).get(member), self._hearsay.get((topic, member))
+        return entry is not None and any(parent != said for parent in entry.parents)
+
+    def _is_right(self, topic: str) -> bool:
+        """As far as it can be seen from here."""
+        return self._leads_here(topic) if topic in self.wanted else self.me not in self.entries.get(topic, ())
 
     def is_torn(self, topic: str) -> bool:
         """There is a member here to which no way is known."""
@@ -110,7 +120,7 @@ class Trees:
     def refresh(self) -> bool:
         """Say again what the tree does not show. False if it shows all."""
         for topic in list(self._unsure):
-            if (topic in self.wanted) == (self.me in self.entries.get(topic, ())):
+            if self._is_right(topic):
                 del self._unsure[topic]
             else:
                 self._say(topic)
@@ -139,8 +149,11 @@ class Trees:
     def _to_root(self, message: Wanted) -> None:
         topic, member = message.topic, message.member
         if self.routes.owns(ring_id(topic, self.bits)):
+            entry = self.entries.get(topic, {}).get(member)
             if message.wanted:
                 self._grow(topic, member, ROOT)
+            elif member == self.me and entry is not None:
+                self._disclaim(topic, member, entry, ROOT)  # who else leads here may be the root, and is still to hear
             else:
                 self._cut(topic, member)
         elif message.hops < self.hops_max:
@@ -158,13 +171,13 @@ class Trees:
         if hops > self.hops_max:
             return
         entries = self.entries.setdefault(topic, {})
+        if self._hearsay.get((topic, member)) == parent:
+            del self._hearsay[topic, member]
         if (entry := entries.get(member)) is None:
             entry = entries[member] = Entry({parent: None}, None)
             self._lead(topic, member, entry, self._hop(member), hops, parent)
         else:
             entry.parents[parent] = None
-            if self._hearsay.get((topic, member)) == parent:
-                del self._hearsay[topic, member]
             if entry.hop is not None and entry.hop != parent:
                 self.send(entry.hop, Branch(topic, member, True, hops + 1))
         self._check_end(topic, member, entry)
@@ -184,7 +197,9 @@ class Trees:
         if member == self.me:
             if topic not in self.wanted:
                 self._unsure[topic] = None
-        elif entry.hop is None:
+            elif self._leads_here(topic):
+                self._unsure.pop(topic, None)
+        elif entry.hop is None and self._is_grown(topic, member):  # what is hearsay only goes by itself
             self._strays[topic, member] = None
             self._speak_for(topic, member)
         else:
@@ -221,7 +236,7 @@ class Trees:
             counts[hop] = counts.get(hop, 0) + 1
             if counts[hop] == 1:
                 self.watch(topic, hop, True)
-            if hop != knows:
+            if hop != knows and self._is_grown(topic, member):
                 self.send(hop, Branch(topic, member, True, hops + 1))
         if old is not None:
             self._uncount(topic, old)
@@ -276,7 +291,11 @@ class Trees:
         ]
 
     def take_seat(self, seat: Seat) -> None:
-        """An entry of this place, in the version before; what has been said in this one counts more."""
+        """An entry of this place, in the version before; what has been said in this one counts more.
+
+        Tables of the version before were not taken at one moment: one may have an entry that another, nearer to the
+        root, has no more. So all but the root's own are hearsay until the branch has been grown from there.
+        """
         topic, member, parent, hop = seat
         entries = self.entries.setdefault(topic, {})
         if member in entries:
@@ -285,7 +304,8 @@ class Trees:
         if parent != ROOT:
             self._hearsay[topic, member] = parent
         if hop != -1:
-            self.send(hop, Branch(topic, member, True, 1))
+            if parent == ROOT:
+                self.send(hop, Branch(topic, member, True, 1))
             counts = self.counts.setdefault(topic, {})
             counts[hop] = counts.get(hop, 0) + 1
             if counts[hop] == 1:
@@ -299,11 +319,16 @@ class Trees:
         self._hearsay.clear()
 
     def put_right(self) -> None:
-        """Say what is wanted where the tree of this place does not show it, and the other way round (step 3.2)."""
+        """Say what is wanted where the tree of this place does not show it, and the other way round (step 3.2).
+
+        Where it is hearsay that it does, the word from the root is on its way; only if it does not come, that is said.
+        """
         shown = [topic for topic, entries in self.entries.items() if self.me in entries]
         for topic in dict.fromkeys([*self.wanted, *shown]):
             if (topic in self.wanted) != (self.me in self.entries.get(topic, ())):
                 self._say(topic)
+            elif not self._is_right(topic):
+                self._unsure[topic] = None
 
     @property
     def at_rest(self) -> bool:

@@ -82,6 +82,7 @@ class Sessions:
         self.copies = Copies(turn, seen, source)
         self.arrivals = Arrivals(turn, routing, shares, clients, self._send, self.copies, options)
         self.departures = Departures(turn, overlay, routing, shares, clients, self._send, self.copies, options, rng)
+        homes.may_go_back = lambda client: client in self.arrivals.of
         self._rng = rng
         self._asked: dict[str, str] = {}  # neighbours that are to be drained, and have no answer yet: as a step of what
         self._returned: dict[str, None] = {}  # those that were restarted, and have not said yet what they have

@@ -35,7 +35,9 @@ LOCATION: Final = {
     ),
 }  # fmt: skip
 """Section 6.1.1 and Figure 6. At quick scale a cell has four degrees, so there are 75 brokers and 75 topics."""
-BY_INTEREST: Final = ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (search)")
+BY_INTEREST: Final = ("DYNATOPS", "DYNATOPS (UP)", "DYNATOPS (search)", "DYNATOPS (trips)")
+COLOURS: Final = (*plot.PALETTE, plot.INK, "#9a9a9a")
+"""One for each system of a figure."""
 
 
 def mean(rows: Rows, column: str, **where: Cell) -> float:
@@ -163,7 +165,7 @@ class Figure:
         for number, name in enumerate(self.names):
             some = [row for row in rows if row[self.series] == name]
             curve = {float(value): spread(numbers(each, column)) for (value,), each in group(some, self.x).items()}
-            colour = (*plot.PALETTE, plot.INK)[number]
+            colour = COLOURS[number]
             if len(curve) == 1:
                 [only] = curve.values()
                 axes.axhline(only.mean, color=colour, linestyle="--", label=str(name))
@@ -176,7 +178,7 @@ class Figure:
         for number, name in enumerate(self.names):
             places = [place + width * number for place in range(len(values))]
             heights = [mean(rows, column, **{self.series: name, self.x: value}) for value in values]
-            axes.bar(places, heights, width=0.9 * width, color=(*plot.PALETTE, plot.INK)[number], label=str(name))
+            axes.bar(places, heights, width=0.9 * width, color=COLOURS[number], label=str(name))
         axes.set_xticks([place + 0.4 - width / 2 for place in range(len(values))], [str(value) for value in values])
 
     def _said(self, rows: Rows) -> list[str]:

@@ -9,7 +9,7 @@ from reknit.lab.experiments._dynatops import BAYEUX, LOCATION, Figure, Saving
 
 __all__ = ["EXPERIMENT"]
 
-SYSTEMS: Final = (*BAYEUX, "GeoPS", "DYNATOPS (UP)", "DYNATOPS (BNR)", "DYNATOPS")
+SYSTEMS: Final = (*BAYEUX, "GeoPS", "DYNATOPS (UP)", "DYNATOPS (BNR)", "DYNATOPS", "DYNATOPS (trips)")
 EXPERIMENT: Final = Figure(
     id="dynatops-fig6e",
     figure="Figure 6e",

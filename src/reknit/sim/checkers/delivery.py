@@ -31,7 +31,7 @@ from reknit.model.event import Event, EventId
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tree import Forest, edge
 from reknit.sim.checkers.violation import Violation
-from reknit.trace.records import DRAINED, SWAP_WITHOUT, Kind, Record
+from reknit.trace.records import BEGINS_ANEW, DRAINED, SWAP_WITHOUT, Kind, Record
 
 __all__ = ["Debt", "Ledger", "Tally", "check_delivery", "check_delivery_on_ring"]
 
@@ -72,6 +72,7 @@ class _Session:
     patterns: dict[Pattern, bool] = field(default_factory=dict)  # to: has it settled?
     delivered: dict[EventId, None] = field(default_factory=dict)
     here: bool = False  # whether it has begun there, or arrived
+    source: str = ""  # the broker that it has arrived from
 
 
 @dataclass(slots=True)
@@ -244,7 +245,7 @@ class Ledger:
     def _moved_in(self, key: tuple[str, str], old_key: tuple[str, str]) -> None:
         old, new = self.sessions.get(old_key), self._session(key)
         new.delivered.update(self.moving.get(old_key, {}))
-        new.here = True
+        new.here, new.source = True, old_key[0]
         settles = edge(key[0], old_key[0]) not in self.fresh  # else the new broker's side hears of it only now
         if old is not None:
             new.patterns.update({each: was and settles for each, was in old.patterns.items() if each in new.patterns})
@@ -253,7 +254,7 @@ class Ledger:
         debts = self.owed.pop(key, {})
         self._end(key)
         new, link = self.sessions.get(new_key), edge(key[0], new_key[0])
-        if new is None:  # its new broker has died meanwhile
+        if new is None or new.source != key[0]:  # its new broker has died meanwhile, and it may have begun anew there
             return
         for event_id, debt in debts.items():
             if event_id not in new.delivered:
@@ -351,6 +352,8 @@ class RingLedger(Ledger):
         elif record.kind is Kind.CALM:
             self.away.clear()
             self.died = {node: back for node, back in self.died.items() if not back}
+        elif record.kind is Kind.LINK_LOST and record.detail == BEGINS_ANEW:
+            pass  # who ends its links by itself can reach the others, and owes its clients all the same
         elif record.kind is Kind.LINK_LOST and not {record.node, record.peer} & self.died.keys():
             self.away.update({record.node: None, record.peer: None})
             for key, debts in self.owed.items():

@@ -7,15 +7,13 @@ from functools import partial
 
 import pytest
 
-from reknit.core.links.custody import Custody
-from reknit.core.overlay.notes import Closing, Ended, Notes, Part, write_notes
-from reknit.core.overlay.swapreturns import in_order
-from reknit.model.event import Event
+from reknit.core.overlay.notes import Closing, Ended, Notes, Part, Stage, SwapNote, write_notes
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Message, Seated, Snapshot, Unlock
+from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Open, Seated, Snapshot
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -168,31 +166,6 @@ def test_a_goal_remembers_the_last_swap_of_two_brokers_and_none_from_before_they
     assert [(id_[0], ended.middle) for id_, ended in broker.overlay.swaps.ended.items()] == [("b", "a")]
 
 
-def _held(*what: int | str) -> list[tuple[Message, Custody]]:
-    """Numbers are events of one source, each in a message of its own; anything else is a step."""
-    return [
-        (
-            Events([Event("a", source="s", seq=each)]) if isinstance(each, int) else Unlock((each, 1)),
-            Custody(None, 0, []),
-        )
-        for each in what
-    ]
-
-
-def _told(waiting: list[tuple[Message, Custody]]) -> list[int | str]:
-    return [each.events[0].seq if isinstance(each, Events) else each.id[0] for each, _ in waiting]  # type: ignore[union-attr]
-
-
-def test_what_was_held_back_goes_on_in_its_order_and_steps_stay_where_they_are() -> None:
-    assert _told(in_order(_held(3, 1, "step", 2))) == [1, 2, "step", 3]
-
-
-def test_copies_push_nothing_behind_a_step() -> None:
-    """The step closes the way by which 1, 2 and 3 came: whoever hears it holds nothing back any longer."""
-    assert _told(in_order(_held(1, 2, 3, "step", 1, 2, 3, "again"))) == [1, 2, 3, "step", 1, 2, 3, "again"]
-    assert _told(in_order(_held(3, 2, "step", 1, 3))) == [1, 2, "step", 3, 3]
-
-
 def test_what_the_middle_has_sent_on_the_replaced_link_is_not_brought_to_the_goal() -> None:
     """It has come from there, or the middle brings it; and the goal would wait for it to be settled, in a circle."""
     notes = Notes(closing={"b": Closing(("a", 1 << 47), "c", "", Part.MOVER)})
@@ -267,3 +240,21 @@ def test_a_neighbour_may_be_asked_for_what_is_held_back_and_for_what_closes_a_wa
     for each in asked:
         far["x"].say(Mark(each.id, each.of, each.life, 1))
     assert not swaps.holds_back("y")
+
+
+def test_a_mark_does_not_wait_behind_a_step_that_waits_for_what_the_mark_is_to_free() -> None:
+    """At the goal of two swaps in opposite directions, when it is back: each has something to come by the other."""
+    first, second = ("b", ID_FLOOR | 1), ("a", ID_FLOOR | 2)
+    note = SwapNote(second, "b", "c", "a:1", Part.GOAL, Stage.FLOOD)
+    desk = Desk("a", "b", name="c", notes=write_notes(Notes(note, ended=[Ended(first, "a")])))
+    desk.client("k", pattern("#"))
+    middle, mover = desk.far_end("b", 1), desk.far_end("a", 2)
+    middle.greet()
+    mover.greet(linked=False)
+    middle.say(Events([event("late", 1, "y.1")]), Close(second, True, True), Mark(second, "c", 1, 1))
+    mover.say(Open(second, True), Snapshot([], last=True), Close(second, False, True))
+    assert desk.deliveries() == []
+    mover.say(Mark(first, "c", 1, 1))
+    middle.say(Snapshot([], last=True))
+    assert desk.deliveries() == [("late", "k")]
+    assert desk.broker.overlay.swaps.current is None

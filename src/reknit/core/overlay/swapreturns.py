@@ -36,13 +36,13 @@ from math import inf
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
 from reknit.core.overlay.events import Arrived, OverlayEvent
+from reknit.core.overlay.heldback import in_order
 from reknit.core.overlay.history import History
 from reknit.core.overlay.notes import Closing, Ended, Part, SwapNote
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swapstalls import SwapStalls
 from reknit.core.overlay.swapstate import Step, Swapping
 from reknit.core.turn import Turn
-from reknit.model.event import Event, EventId, in_order_of_numbers
 from reknit.trace.records import Kind
 from reknit.wire.messages import (
     Close,
@@ -63,7 +63,7 @@ from reknit.wire.messages import (
     Unlock,
 )
 
-__all__ = ["ENDED_MAX", "SwapReturns", "in_order"]
+__all__ = ["ENDED_MAX", "SwapReturns"]
 
 ENDED_MAX = 64
 """Swaps that have ended here as goal and are remembered as such; beyond it the oldest go."""
@@ -182,13 +182,19 @@ class SwapReturns(SwapStalls):
         return f"{self.turn.node} waits for events from before its restart" if self._holds else ""
 
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
-        if super().stalls(peer, message, custody):
+        if not self._is_awaited(message) and super().stalls(peer, message, custody):
             return True
         if not self._waits_behind(peer, message):
             return False
         custody.pending += 1
         self._held_back.setdefault(peer, []).append((message, custody))
         return True
+
+    def _is_awaited(self, message: Message) -> bool:
+        """A mark that is to end a hold: what it stands behind may wait for what is held."""
+        return isinstance(message, Mark) and any(
+            (message.to, message.id) == (self.turn.node, hold.id) for hold in self._holds
+        )
 
     def _waits_behind(self, peer: str, message: Message) -> bool:
         """Events that are held back, and what stands for all that was sent before it, and must not overtake them.
@@ -229,18 +235,18 @@ class SwapReturns(SwapStalls):
         return answered or self.turn.now >= hold.until or not self._is_there(hold)
 
     def _is_behind(self, hold: _Hold) -> bool:
-        """Stood the mark behind events that are held back themselves, for another swap? Then these go on first.
+        """Stood the mark behind what is held back itself, or stalled, for another swap? Then that goes on first.
 
-        Unless they wait for the events that are held here, or for the leave behind these: the two swaps were in
+        Unless it waits for the events that are held here, or for a step behind these: the two swaps were in
         opposite directions, and one of both has to go first.
         """
-        if hold.via == hold.peer or hold.via not in self._held_back:
+        if hold.via == hold.peer or (hold.via not in self._held_back and hold.via not in self._stalled):
             return False
         ways, known = [hold.via], {hold.via}
         for way in ways:
             holds = self._holds_on(way)
             further = {each.via for each in holds} | {each.old for each in holds if not self._has_left(each.old)}
-            further -= known
+            further = (further | self._stalled_for(way)) - known
             ways += sorted(further)
             known |= further
         return hold.peer not in known
@@ -416,33 +422,3 @@ def _third(ended: Ended, peer: str) -> str:
     """Of the mover and the middle, the one that ``peer`` is not; empty if it is neither."""
     mover, middle = ended.id[0], ended.middle
     return middle if peer == mover else mover if peer == middle else ""
-
-
-def in_order(waiting: list[tuple[Message, Custody]]) -> list[tuple[Message, Custody]]:
-    """Events one by one, those of each source in the order of their numbers; all else stays where it is.
-
-    So do copies: in between, they would push others behind a step that stands for what was sent before it.
-    """
-    single = [each for item in waiting for each in _one_by_one(*item)]
-    first: dict[EventId, int] = {}
-    for at, (message, _) in enumerate(single):
-        if isinstance(message, Events | Steered):
-            first.setdefault(message.events[0].id, at)
-    sorted_ = in_order_of_numbers([single[at] for at in first.values()], _only_event)
-    for at, each in zip(first.values(), sorted_, strict=True):
-        single[at] = each
-    return single
-
-
-def _one_by_one(message: Message, custody: Custody) -> list[tuple[Message, Custody]]:
-    if isinstance(message, Events):
-        return [(Events([event]), custody) for event in message.events]
-    if isinstance(message, Steered):
-        return [(Steered(message.swap, message.mode, [], [event]), custody) for event in message.events]
-    return [(message, custody)]
-
-
-def _only_event(item: tuple[Message, Custody]) -> Event:
-    message = item[0]
-    assert isinstance(message, Events | Steered)
-    return message.events[0]

@@ -80,7 +80,7 @@ def test_a_neighbour_that_was_left_is_not_adopted_again() -> None:
 def test_one_of_a_swap_that_asks_to_be_joined_is_out_of_it_and_is_no_neighbour_by_that() -> None:
     """A join needs a search. But the goal that dials anew does so for the swap, in the name of the one it calls."""
     desk = Desk("n")
-    desk.broker.links.hidden = lambda: ("n",)
+    desk.broker.links.binds = lambda peer: peer == "n"
     for_the_swap = desk.far_end("n", 1)
     assert for_the_swap.greet(linked=False, wave=("b", 5)) is not None
     asks = desk.far_end("n", 2)

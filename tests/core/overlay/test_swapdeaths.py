@@ -9,6 +9,7 @@ import pytest
 from reknit.core.links.options import LinkOptions
 from reknit.core.overlay.notes import Notes, Part, SwapNote, write_notes
 from reknit.core.overlay.notes import Stage as Far
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.order import check_order
@@ -18,7 +19,7 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import SWAP_WITHOUT, Kind
-from reknit.wire.messages import Ask, Close, Seated, Snapshot
+from reknit.wire.messages import Ask, Close, Refuse, Seated, Snapshot
 from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
@@ -493,3 +494,17 @@ def test_a_middle_that_comes_back_after_all_knows_nothing_of_what_is_behind_the_
     assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "b")]
     middle.say(Snapshot([("b", []), ("x", [pattern("x")])], last=True))  # it goes by the new tree now
     assert desk.routes() == [("a", "a"), ("b", "x")]
+
+
+@pytest.mark.parametrize("wave", [("c", 7), ("of c", 0)])
+def test_a_goal_that_asks_for_a_link_has_dropped_the_mover_which_waits_for_the_middle_no_more(
+    wave: tuple[str, int],
+) -> None:
+    """The mover has moved, and was away for long. The goal comes for a join, or to replace another link."""
+    note = SwapNote(("a", ID_FLOOR | 1), "b", "c", "a:1", Part.MOVER, Far.MOVED)
+    desk = Desk("b", "c", name="a", notes=write_notes(Notes(note)))
+    goal = desk.far_end("c", 1)
+    assert goal.greet(linked=False, wave=wave) is None
+    assert any(isinstance(frame, Refuse) and frame.retry for frame in goal.frames())
+    assert desk.broker.overlay.swaps.current is None
+    assert "c" not in desk.broker.overlay.neighbours()

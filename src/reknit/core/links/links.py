@@ -15,12 +15,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from reknit.core.io import Close, Dial, Send
+from reknit.core.links.events import Adopted, Answered, LinkEvent, Renewed, Stranger, TurnedAway
 from reknit.core.links.former import Former
 from reknit.core.links.greeting import objection
-from reknit.core.links.link import Arrival, Link
+from reknit.core.links.link import Link
 from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn, earliest
@@ -29,53 +29,6 @@ from reknit.wire.codec import VERSION, BadFrame, decode, encode
 from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Loose, Refuse, Wave
 
 __all__ = ["Adopted", "Answered", "LinkEvent", "Links", "Renewed", "Stranger", "TurnedAway"]
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """A new session has begun with this neighbour: it may know nothing of what we said.
-
-    ``reborn``: it is in another life than the one that we knew.
-    """
-
-    peer: str
-    reborn: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """The caller holds us for its neighbour and we have no memory: now it is ours too."""
-
-    peer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stranger:
-    """Somebody who is no neighbour asks to be joined; answer with ``accept`` or ``refuse``."""
-
-    conn: int
-    hello: Hello
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The broker that we asked to join has agreed."""
-
-    peer: str
-    conn: int
-    hello: Hello
-
-
-@dataclass(frozen=True, slots=True)
-class TurnedAway:
-    """The other end refuses, as a link or as a join; or, unless ``reached``, nobody is there."""
-
-    peer: str
-    refusal: Refuse
-    reached: bool = True
-
-
-LinkEvent: TypeAlias = Arrival | Renewed | Adopted | Stranger | Answered | TurnedAway
 
 
 @dataclass(slots=True)
@@ -106,6 +59,7 @@ class Links:
         self.make: Callable[[Turn, str, str, LinkOptions], Link] = make_link
         self.of: dict[str, Link] = {}  # by neighbour
         self.hidden: Callable[[], tuple[str, ...]] = tuple  # whose links belong to no tree, not yet or not any more
+        self.binds: Callable[[str], bool] = lambda _: False  # is a swap with it under way, of which the link is a part?
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
@@ -254,7 +208,12 @@ class Links:
         link = self.of.get(connection.peer)
         if link is not None and link.conn == conn:
             link.lost(reason)
-        elif connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
+        else:
+            yield from self._hung_up(connection, reason)
+
+    def _hung_up(self, connection: _Connection, reason: str) -> Iterator[LinkEvent]:
+        """Whoever was asked for a link was there, and gives no answer."""
+        if connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
             yield TurnedAway(connection.peer, Refuse(f"{connection.peer} hung up: {reason}", True, False))
 
     def received(self, conn: int, data: bytes) -> Iterator[LinkEvent]:
@@ -308,6 +267,8 @@ class Links:
                 pass  # a repeated request to join, already before the overlay
             case _:
                 self._fail(conn, connection, f"a {type(frame).__name__} before a greeting")
+        if conn not in self._connections:
+            yield from self._hung_up(connection, "without an answer")
 
     def _called_answers(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
         if hello.name != connection.peer:
@@ -337,8 +298,8 @@ class Links:
             # It has left already, and forgotten; whoever wants to be joined anew comes again when we have left, too.
             self.refuse(conn, Refuse(f"{self.turn.node} is still leaving {hello.name}", retry=True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it has left already", retry=True, stranger=True))
-        elif link is not None and hello.wave is not None and hello.wave[0] == hello.name in self.hidden():
-            # It is out of the swap, and asks for a join, which needs a search. It comes again.
+        elif link is not None and hello.wave is not None and hello.wave[0] != self.turn.node and self.binds(hello.name):
+            # It is out of the swap, and asks for a link anew, which needs a search. It comes again.
             self.refuse(conn, Refuse(f"{self.turn.node} thought of a swap with {hello.name}", True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it asks to be joined", retry=False, stranger=True))
         elif link is not None:

@@ -24,7 +24,6 @@ UNTESTED = {
     "__main__.py": "one line that calls the command, which tests/cli runs",
     "client/errors.py": "names of exceptions; who raises them is tested",
     "core/io.py": "values without behaviour: the door that everything here is tested through",
-    "core/links/events.py": "values; who reports each of them, and when, is tested in test_links.py",
     "core/links/options.py": "values; what each option does is tested in test_link.py",
     "core/overlay/events.py": "values; the broker acts on each of them in test_swaplink.py and test_overlay.py",
     "core/overlay/options.py": "values; what each option does is tested in test_join.py, test_overlay.py, test_path.py",

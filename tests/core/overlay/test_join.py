@@ -138,7 +138,7 @@ def test_whoever_hangs_up_before_it_has_answered_was_there() -> None:
     desk.give(Dialled("x", 3))
     desk.give(Received(3, encode(Farewell("silent for 4 s"))))
     intent = desk.broker.overlay.joins.wanted["x"]
-    assert intent.last == "x hung up: without an answer"
+    assert intent.last == "x gives no answer: a Farewell before a greeting"
     assert not intent.refused  # so this broker is not at rest
 
 

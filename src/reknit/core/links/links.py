@@ -38,6 +38,7 @@ class _Connection:
     wave: Wave | None  # we ask to be joined
     since: float
     names: tuple[str, ...] | None = None  # as whom it may come, if that is proved
+    fault: str = ""  # how the other end has broken the rules
 
 
 class Links:
@@ -209,12 +210,12 @@ class Links:
         if link is not None and link.conn == conn:
             link.lost(reason)
         else:
-            yield from self._hung_up(connection, reason)
+            yield from self._unanswered(connection, f"{connection.peer} hung up: {reason}")
 
-    def _hung_up(self, connection: _Connection, reason: str) -> Iterator[LinkEvent]:
+    def _unanswered(self, connection: _Connection, why: str) -> Iterator[LinkEvent]:
         """Whoever was asked for a link was there, and gives no answer."""
         if connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
-            yield TurnedAway(connection.peer, Refuse(f"{connection.peer} hung up: {reason}", True, False))
+            yield TurnedAway(connection.peer, Refuse(why, retry=True, stranger=False))
 
     def received(self, conn: int, data: bytes) -> Iterator[LinkEvent]:
         connection = self._connections.get(conn)
@@ -268,7 +269,7 @@ class Links:
             case _:
                 self._fail(conn, connection, f"a {type(frame).__name__} before a greeting")
         if conn not in self._connections:
-            yield from self._hung_up(connection, "without an answer")
+            yield from self._unanswered(connection, f"{connection.peer} gives no answer: {connection.fault}")
 
     def _called_answers(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
         if hello.name != connection.peer:
@@ -404,7 +405,7 @@ class Links:
 
     def _fail(self, conn: int, connection: _Connection, reason: str) -> None:
         """The other end broke the rules: drop the connection, keep the link."""
-        link = self.of.get(connection.peer)
+        link, connection.fault = self.of.get(connection.peer), reason
         self._close(conn, reason)
         if link is not None and link.conn == conn:
             link.lost(reason)

@@ -5,7 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reknit.core.io import Accepted, Close, Dial, DialFailed, Dialled, Lost, Received, Remember, RemoveLink, Send
+from reknit.core.io import (
+    Accepted,
+    AddLink,
+    Close,
+    Dial,
+    DialFailed,
+    Dialled,
+    Lost,
+    Received,
+    Remember,
+    RemoveLink,
+    Send,
+)
 from reknit.core.links.options import LinkOptions
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, decode, encode
@@ -104,6 +116,26 @@ def test_nothing_counts_before_a_greeting(frame: Frame) -> None:
     far = desk.far_end("n", 1)
     far.send(frame)
     assert far.closed == f"a {type(frame).__name__} before a greeting"
+
+
+@pytest.mark.parametrize(("retransmit_s", "asks"), [(0.1, 4), (0.0, 1)])
+def test_on_datagrams_whoever_asks_for_a_link_repeats_it_until_there_is_an_answer(
+    retransmit_s: float, asks: int
+) -> None:
+    desk = Desk(links=LinkOptions(retransmit_s=retransmit_s))
+    desk.give(AddLink("x", "x:1", 1))
+    desk.run(0.0)
+    desk.give(Dialled("x", 3))
+    desk.run(0.35)
+    said = [decode(each.frame) for each in desk.all(Send) if each.conn == 3]
+    assert len(said) == asks
+    assert all(frame == said[0] and isinstance(frame, Hello) and frame.wave is not None for frame in said)
+    answer = Hello(VERSION, "subscription-forwarding", "x", "", 1, 5, 0, True, None)
+    desk.give(Received(3, encode(answer)))
+    desk.run(0.35)
+    hellos = [frame for each in desk.all(Send) if isinstance(frame := decode(each.frame), Hello)]
+    assert len(hellos) == asks
+    assert list(desk.broker.table()["neighbours"]) == ["x"]
 
 
 def test_on_datagrams_data_may_overtake_the_greeting() -> None:

@@ -38,6 +38,8 @@ class _Connection:
     wave: Wave | None  # we ask to be joined
     since: float
     names: tuple[str, ...] | None = None  # as whom it may come, if that is proved
+    asks: Hello | None = None  # what we ask with, until there is an answer
+    asked_at: float = 0.0
     fault: str = ""  # how the other end has broken the rules
 
 
@@ -157,7 +159,7 @@ class Links:
         self._asking.pop(answered.peer, None)
         link = self.of.get(answered.peer) or self.add(answered.peer, address)
         if answered.conn in self._connections:
-            self._connections[answered.conn].wave = None
+            self._connections[answered.conn].wave = self._connections[answered.conn].asks = None
             link.bind(answered.conn)
             self._learn_address(link, answered.hello)
             link.renew(answered.hello, answered.hello.session)
@@ -184,8 +186,9 @@ class Links:
             link.bind(conn)
             self._send(conn, self._greeting(link))
         elif link is None and wave is not None:
-            self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
-            self._send(conn, self._hello(peer, 0, 0, False, wave, alone=self.held_by == peer))
+            asks = self._hello(peer, 0, 0, False, wave, alone=self.held_by == peer)
+            self._connections[conn] = _Connection(peer, True, wave, self.turn.now, None, asks, self.turn.now)
+            self._send(conn, asks)
         elif link is None and peer in self._knocking:
             self._connections[conn] = _Connection(peer, True, None, self.turn.now)
             del self._knocking[peer]
@@ -357,6 +360,8 @@ class Links:
         times = [link.deadline() for link in self.of.values()]
         if self._connections:
             times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
+        if self._asking and self.options.datagrams:
+            times += [self._asks_again_at(each) for each in self._connections.values() if each.asks is not None]
         return earliest(*times)
 
     def due(self) -> None:
@@ -371,6 +376,18 @@ class Links:
                 link.dial_at = self.turn.now + self.options.dial_answer_s_max
                 self.turn.effects.append(Dial(link.peer, link.address))
         self._close_silent()
+        if self._asking and self.options.datagrams:
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        """On datagrams: our question, or its answer, may be lost."""
+        for conn, each in self._connections.items():
+            if each.asks is not None and self.turn.now >= self._asks_again_at(each):
+                each.asked_at = self.turn.now
+                self._send(conn, each.asks)
+
+    def _asks_again_at(self, connection: _Connection) -> float:
+        return connection.asked_at + self.options.retransmit_s
 
     def _close_silent(self) -> None:
         """Callers that have not said who they are."""

@@ -5,7 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reknit.core.io import Accepted, Close, Dial, DialFailed, Dialled, Lost, Received, Remember, RemoveLink, Send
+from reknit.core.io import (
+    Accepted,
+    AddLink,
+    Close,
+    Dial,
+    DialFailed,
+    Dialled,
+    Lost,
+    Received,
+    Remember,
+    RemoveLink,
+    Send,
+)
 from reknit.core.links.options import LinkOptions
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, decode, encode
@@ -80,7 +92,7 @@ def test_a_neighbour_that_was_left_is_not_adopted_again() -> None:
 def test_one_of_a_swap_that_asks_to_be_joined_is_out_of_it_and_is_no_neighbour_by_that() -> None:
     """A join needs a search. But the goal that dials anew does so for the swap, in the name of the one it calls."""
     desk = Desk("n")
-    desk.broker.links.hidden = lambda: ("n",)
+    desk.broker.links.binds = lambda peer: peer == "n"
     for_the_swap = desk.far_end("n", 1)
     assert for_the_swap.greet(linked=False, wave=("b", 5)) is not None
     asks = desk.far_end("n", 2)
@@ -104,6 +116,26 @@ def test_nothing_counts_before_a_greeting(frame: Frame) -> None:
     far = desk.far_end("n", 1)
     far.send(frame)
     assert far.closed == f"a {type(frame).__name__} before a greeting"
+
+
+@pytest.mark.parametrize(("retransmit_s", "asks"), [(0.1, 4), (0.0, 1)])
+def test_on_datagrams_whoever_asks_for_a_link_repeats_it_until_there_is_an_answer(
+    retransmit_s: float, asks: int
+) -> None:
+    desk = Desk(links=LinkOptions(retransmit_s=retransmit_s))
+    desk.give(AddLink("x", "x:1", 1))
+    desk.run(0.0)
+    desk.give(Dialled("x", 3))
+    desk.run(0.35)
+    said = [decode(each.frame) for each in desk.all(Send) if each.conn == 3]
+    assert len(said) == asks
+    assert all(frame == said[0] and isinstance(frame, Hello) and frame.wave is not None for frame in said)
+    answer = Hello(VERSION, "subscription-forwarding", "x", "", 1, 5, 0, True, None)
+    desk.give(Received(3, encode(answer)))
+    desk.run(0.35)
+    hellos = [frame for each in desk.all(Send) if isinstance(frame := decode(each.frame), Hello)]
+    assert len(hellos) == asks
+    assert list(desk.broker.table()["neighbours"]) == ["x"]
 
 
 def test_on_datagrams_data_may_overtake_the_greeting() -> None:

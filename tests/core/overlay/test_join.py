@@ -17,7 +17,7 @@ from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
 from reknit.wire.codec import VERSION, decode, encode
-from reknit.wire.messages import Hello, Lock, Refuse, Release, Seek, Sought
+from reknit.wire.messages import Farewell, Hello, Lock, Refuse, Release, Seek, Sought
 from tests.core.desk import Desk
 
 
@@ -127,6 +127,19 @@ def test_a_refusal_for_good_is_the_operators_answer() -> None:
     desk.give(Received(3, encode(Refuse("not today, not ever", retry=False, stranger=False))))
     assert desk.all(Reply) == [Reply(1, "not today, not ever")]
     assert desk.broker.table()["wanted_links"] == {}
+
+
+def test_whoever_hangs_up_before_it_has_answered_was_there() -> None:
+    """Its answer was lost, and it has given us up as silent: there is no need to wait until the join is given up."""
+    desk = Desk("n", overlay=OverlayOptions(join_s_max=0.5))
+    desk.linked("n", 1).send(Refuse("lost, for all we know", retry=True, stranger=True))
+    desk.broker.overlay.want_back("x", "x:1")
+    desk.run(1.0)
+    desk.give(Dialled("x", 3))
+    desk.give(Received(3, encode(Farewell("silent for 4 s"))))
+    intent = desk.broker.overlay.joins.wanted["x"]
+    assert intent.last == "x gives no answer: a Farewell before a greeting"
+    assert not intent.refused  # so this broker is not at rest
 
 
 @pytest.mark.parametrize("how", ["refused", "unreachable", "lost", "silent"])

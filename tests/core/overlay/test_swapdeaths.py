@@ -526,3 +526,17 @@ def test_a_middle_that_has_no_goal_any_more_keeps_no_routes_to_what_is_behind_th
     goal.send(Refuse("c has given up b as lost", retry=True, stranger=True))
     mover.say(Close(id_, True, True))
     assert desk.routes() == [("x", "x")]
+
+
+@pytest.mark.parametrize("wave", [("c", 7), ("of c", 0)])
+def test_a_goal_that_asks_for_a_link_has_dropped_the_mover_which_waits_for_the_middle_no_more(
+    wave: tuple[str, int],
+) -> None:
+    """The mover has moved, and was away for long. The goal comes for a join, or to replace another link."""
+    note = SwapNote(("a", ID_FLOOR | 1), "b", "c", "a:1", Part.MOVER, Far.MOVED)
+    desk = Desk("b", "c", name="a", notes=write_notes(Notes(note)))
+    goal = desk.far_end("c", 1)
+    assert goal.greet(linked=False, wave=wave) is None
+    assert any(isinstance(frame, Refuse) and frame.retry for frame in goal.frames())
+    assert desk.broker.overlay.swaps.current is None
+    assert "c" not in desk.broker.overlay.neighbours()

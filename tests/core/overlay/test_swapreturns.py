@@ -8,12 +8,13 @@ from functools import partial
 import pytest
 
 from reknit.core.io import Due, Lost
-from reknit.core.overlay.notes import Closing, Ended, Notes, Part, write_notes
+from reknit.core.overlay.notes import Closing, Ended, Notes, Part, Stage, SwapNote, write_notes
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Refuse, Seated, Snapshot
+from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Open, Refuse, Seated, Snapshot
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -288,3 +289,21 @@ def test_a_neighbour_may_be_asked_for_what_is_held_back_and_for_what_closes_a_wa
     for each in asked:
         far["x"].say(Mark(each.id, each.of, each.life, 1))
     assert not swaps.holds_back("y")
+
+
+def test_a_mark_does_not_wait_behind_a_step_that_waits_for_what_the_mark_is_to_free() -> None:
+    """At the goal of two swaps in opposite directions, when it is back: each has something to come by the other."""
+    first, second = ("b", ID_FLOOR | 1), ("a", ID_FLOOR | 2)
+    note = SwapNote(second, "b", "c", "a:1", Part.GOAL, Stage.FLOOD)
+    desk = Desk("a", "b", name="c", notes=write_notes(Notes(note, ended=[Ended(first, "a")])))
+    desk.client("k", pattern("#"))
+    middle, mover = desk.far_end("b", 1), desk.far_end("a", 2)
+    middle.greet()
+    mover.greet(linked=False)
+    middle.say(Events([event("late", 1, "y.1")]), Close(second, True, True), Mark(second, "c", 1, 1))
+    mover.say(Open(second, True), Snapshot([], last=True), Close(second, False, True))
+    assert desk.deliveries() == []
+    mover.say(Mark(first, "c", 1, 1))
+    middle.say(Snapshot([], last=True))
+    assert desk.deliveries() == [("late", "k")]
+    assert desk.broker.overlay.swaps.current is None

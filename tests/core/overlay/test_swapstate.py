@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reknit.core.io import Dialled
-from reknit.core.overlay.notes import Closing, Notes, Part, Stage, read_notes, write_notes
+from reknit.core.overlay.notes import Closing, Notes, Part, Stage, SwapNote, read_notes, write_notes
 from reknit.core.overlay.options import OverlayOptions
 from reknit.core.overlay.swap import ID_FLOOR
 from reknit.wire.messages import (
@@ -173,3 +175,24 @@ def test_what_a_middle_has_died_with_is_brought_to_the_mover_when_it_is_known_to
     mover.say(Open(id_, True))
     brought = [each for each in mover.heard() if isinstance(each, Steered)]
     assert [each.topic for message in brought for each in message.events] == ["owed"]
+
+
+@pytest.mark.parametrize(
+    ("part", "stage", "bound"),
+    [
+        (Part.MOVER, Stage.LOCKED, ""),
+        (Part.MOVER, Stage.OPEN, "c"),
+        (Part.MOVER, Stage.FLOOD, "bc"),
+        (Part.MOVER, Stage.MOVED, "bc"),
+        (Part.MIDDLE, Stage.LOCKED, ""),
+        (Part.MIDDLE, Stage.FLOOD, "ac"),
+        (Part.GOAL, Stage.LOCKED, ""),
+        (Part.GOAL, Stage.FLOOD, "ab"),
+    ],
+)
+def test_from_when_on_the_links_of_the_three_belong_to_the_swap(part: Part, stage: Stage, bound: str) -> None:
+    note = SwapNote(("a", ID_FLOOR | 1), "b", "c", "a:1", part, stage)
+    me = {Part.MOVER: "a", Part.MIDDLE: "b", Part.GOAL: "c"}[part]
+    state = Desk(name=me).broker.overlay.swaps
+    state.recall(write_notes(Notes(note)))
+    assert "".join(peer for peer in "abcx" if peer != me and state.binds(peer)) == bound

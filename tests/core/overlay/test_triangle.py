@@ -6,9 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from reknit.core.overlay.notes import Notes, Part, SwapNote, write_notes
+from reknit.core.overlay.notes import Stage as Far
+from reknit.core.overlay.swap import ID_FLOOR
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
+from reknit.wire.messages import Open, Refuse, Steered
+from tests.core.desk import Desk, event, pattern
 from tests.core.overlay.triple import Triple, edges
 from tests.sim.heard import Stage
 
@@ -93,3 +98,17 @@ def test_what_the_middle_has_told_the_mover_alone_comes_before_what_the_goal_ans
         net.rest()
         heard = [each.event for each in net.records if each.kind is Kind.DELIVERED and each.client == "at a"]
         assert [event.topic for event in heard if event is not None] == ["a/word", "a/answer"]
+
+
+def test_a_goal_whose_mover_has_left_gives_events_to_the_middle_alone() -> None:
+    """The mover was done with the swap, and an operator has removed its link; the goal still waits for the middle."""
+    note = SwapNote(("a", ID_FLOOR | 1), "b", "c", "a:1", Part.GOAL, Far.FLOOD)
+    desk = Desk("a", "b", name="c", notes=write_notes(Notes(note)))
+    desk.client("k")
+    middle, mover = desk.linked("b", 1, pattern("#")), desk.far_end("a", 2)
+    mover.greet()
+    mover.say(Open(note.id, True))
+    mover.send(Refuse("c and a are no neighbours", retry=False, stranger=True))
+    desk.publish(event("e"))
+    assert desk.broker.overlay.swaps.involves("b")
+    assert [each.topic for word in middle.heard() if isinstance(word, Steered) for each in word.events] == ["e"]

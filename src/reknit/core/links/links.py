@@ -15,12 +15,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from reknit.core.io import Close, Dial, Send
+from reknit.core.links.events import Adopted, Answered, LinkEvent, Renewed, Stranger, TurnedAway
 from reknit.core.links.former import Former
 from reknit.core.links.greeting import objection
-from reknit.core.links.link import Arrival, Link
+from reknit.core.links.link import Link
 from reknit.core.links.loose import make_link
 from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn, earliest
@@ -31,53 +31,6 @@ from reknit.wire.messages import Ack, Data, Farewell, Frame, Hello, Loose, Refus
 __all__ = ["Adopted", "Answered", "LinkEvent", "Links", "Renewed", "Stranger", "TurnedAway"]
 
 
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """A new session has begun with this neighbour: it may know nothing of what we said.
-
-    ``reborn``: it is in another life than the one that we knew.
-    """
-
-    peer: str
-    reborn: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """The caller holds us for its neighbour and we have no memory: now it is ours too."""
-
-    peer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stranger:
-    """Somebody who is no neighbour asks to be joined; answer with ``accept`` or ``refuse``."""
-
-    conn: int
-    hello: Hello
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The broker that we asked to join has agreed."""
-
-    peer: str
-    conn: int
-    hello: Hello
-
-
-@dataclass(frozen=True, slots=True)
-class TurnedAway:
-    """The other end refuses, as a link or as a join; or, unless ``reached``, nobody is there."""
-
-    peer: str
-    refusal: Refuse
-    reached: bool = True
-
-
-LinkEvent: TypeAlias = Arrival | Renewed | Adopted | Stranger | Answered | TurnedAway
-
-
 @dataclass(slots=True)
 class _Connection:
     peer: str  # "" until the caller has said who it is
@@ -85,6 +38,9 @@ class _Connection:
     wave: Wave | None  # we ask to be joined
     since: float
     names: tuple[str, ...] | None = None  # as whom it may come, if that is proved
+    asks: Hello | None = None  # what we ask with, until there is an answer
+    asked_at: float = 0.0
+    fault: str = ""  # how the other end has broken the rules
 
 
 class Links:
@@ -106,6 +62,7 @@ class Links:
         self.make: Callable[[Turn, str, str, LinkOptions], Link] = make_link
         self.of: dict[str, Link] = {}  # by neighbour
         self.hidden: Callable[[], tuple[str, ...]] = tuple  # whose links belong to no tree, not yet or not any more
+        self.binds: Callable[[str], bool] = lambda _: False  # is a swap with it under way, of which the link is a part?
         self.changed = False  # neighbours have come or gone in this turn
         self.malformed = 0
         self._connections: dict[int, _Connection] = {}
@@ -202,7 +159,7 @@ class Links:
         self._asking.pop(answered.peer, None)
         link = self.of.get(answered.peer) or self.add(answered.peer, address)
         if answered.conn in self._connections:
-            self._connections[answered.conn].wave = None
+            self._connections[answered.conn].wave = self._connections[answered.conn].asks = None
             link.bind(answered.conn)
             self._learn_address(link, answered.hello)
             link.renew(answered.hello, answered.hello.session)
@@ -229,8 +186,9 @@ class Links:
             link.bind(conn)
             self._send(conn, self._greeting(link))
         elif link is None and wave is not None:
-            self._connections[conn] = _Connection(peer, True, wave, self.turn.now)
-            self._send(conn, self._hello(peer, 0, 0, False, wave, alone=self.held_by == peer))
+            asks = self._hello(peer, 0, 0, False, wave, alone=self.held_by == peer)
+            self._connections[conn] = _Connection(peer, True, wave, self.turn.now, None, asks, self.turn.now)
+            self._send(conn, asks)
         elif link is None and peer in self._knocking:
             self._connections[conn] = _Connection(peer, True, None, self.turn.now)
             del self._knocking[peer]
@@ -254,8 +212,13 @@ class Links:
         link = self.of.get(connection.peer)
         if link is not None and link.conn == conn:
             link.lost(reason)
-        elif connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
-            yield TurnedAway(connection.peer, Refuse(f"{connection.peer} hung up: {reason}", True, False))
+        else:
+            yield from self._unanswered(connection, f"{connection.peer} hung up: {reason}")
+
+    def _unanswered(self, connection: _Connection, why: str) -> Iterator[LinkEvent]:
+        """Whoever was asked for a link was there, and gives no answer."""
+        if connection.wave is not None and self._asking.pop(connection.peer, None) is not None:
+            yield TurnedAway(connection.peer, Refuse(why, retry=True, stranger=False))
 
     def received(self, conn: int, data: bytes) -> Iterator[LinkEvent]:
         connection = self._connections.get(conn)
@@ -308,6 +271,8 @@ class Links:
                 pass  # a repeated request to join, already before the overlay
             case _:
                 self._fail(conn, connection, f"a {type(frame).__name__} before a greeting")
+        if conn not in self._connections:
+            yield from self._unanswered(connection, f"{connection.peer} gives no answer: {connection.fault}")
 
     def _called_answers(self, conn: int, connection: _Connection, hello: Hello) -> Iterator[LinkEvent]:
         if hello.name != connection.peer:
@@ -338,8 +303,8 @@ class Links:
             # It has left already, and forgotten; whoever wants to be joined anew comes again when we have left, too.
             self.refuse(conn, Refuse(f"{self.turn.node} is still leaving {hello.name}", retry=True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it has left already", retry=True, stranger=True))
-        elif link is not None and hello.wave is not None and hello.wave[0] == hello.name in self.hidden():
-            # It is out of the swap, and asks for a join, which needs a search. It comes again.
+        elif link is not None and hello.wave is not None and hello.wave[0] != self.turn.node and self.binds(hello.name):
+            # It is out of the swap, and asks for a link anew, which needs a search. It comes again.
             self.refuse(conn, Refuse(f"{self.turn.node} thought of a swap with {hello.name}", True, stranger=False))
             yield TurnedAway(hello.name, Refuse("it asks to be joined", retry=False, stranger=True))
         elif link is not None:
@@ -396,6 +361,8 @@ class Links:
         times = [link.deadline() for link in self.of.values()]
         if self._connections:
             times += [each.since + self.options.greeting_s_max for each in self._connections.values() if not each.peer]
+        if self._asking and self.options.datagrams:
+            times += [self._asks_again_at(each) for each in self._connections.values() if each.asks is not None]
         return earliest(*times)
 
     def due(self) -> None:
@@ -410,6 +377,18 @@ class Links:
                 link.dial_at = self.turn.now + self.options.dial_answer_s_max
                 self.turn.effects.append(Dial(link.peer, link.address))
         self._close_silent()
+        if self._asking and self.options.datagrams:
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        """On datagrams: our question, or its answer, may be lost."""
+        for conn, each in self._connections.items():
+            if each.asks is not None and self.turn.now >= self._asks_again_at(each):
+                each.asked_at = self.turn.now
+                self._send(conn, each.asks)
+
+    def _asks_again_at(self, connection: _Connection) -> float:
+        return connection.asked_at + self.options.retransmit_s
 
     def _close_silent(self) -> None:
         """Callers that have not said who they are."""
@@ -444,7 +423,7 @@ class Links:
 
     def _fail(self, conn: int, connection: _Connection, reason: str) -> None:
         """The other end broke the rules: drop the connection, keep the link."""
-        link = self.of.get(connection.peer)
+        link, connection.fault = self.of.get(connection.peer), reason
         self._close(conn, reason)
         if link is not None and link.conn == conn:
             link.lost(reason)

@@ -66,7 +66,7 @@ class Overlay:
             self._close_when_empty,
             self.history,
         )
-        links.hidden = self.swaps.hidden
+        links.hidden, links.binds = self.swaps.hidden, self.swaps.binds
         self.search = Search(turn.node, options.lease_s, self._send_if_linked, lambda: self.swaps.locked)
         self.joins = Joins(turn, links, self.search, self.neighbours, options, rng)
         self.want_back: Callable[[str, str], None] = self.joins.want_back  # a neighbour that may be lost

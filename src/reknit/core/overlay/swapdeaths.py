@@ -26,7 +26,8 @@ remember how it has ended: its links in the tree show it.
 
 Why nobody stays locked: whoever forgets the swap before the mover is done has dropped its link to it. So the mover
 hears what it waits for, is refused, or loses them after a lease. The middle waits for the mover, which is in the swap,
-and comes to its end, or answers, or refuses, or is lost. The goal waits for both, in the same way.
+and comes to its end, or answers, or refuses, or is lost. The goal waits for both, in the same way. Whoever has dropped
+a link may ask for one anew, for a join or another change, before the other end has called: that is a refusal, too.
 
 Why that never closes a cycle: the move is the one step that changes the tree, and only the mover makes it, or undoes
 what came before. No answer makes a link that its mover does not hold already. A link that is not in the tree yet, or

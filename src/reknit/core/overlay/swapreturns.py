@@ -186,13 +186,19 @@ class SwapReturns(SwapStalls):
         return f"{self.turn.node} waits for events from before its restart" if self._holds else ""
 
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
-        if super().stalls(peer, message, custody):
+        if not self._is_awaited(message) and super().stalls(peer, message, custody):
             return True
         if not self._waits_behind(peer, message):
             return False
         custody.pending += 1
         self._held_back.setdefault(peer, []).append((message, custody))
         return True
+
+    def _is_awaited(self, message: Message) -> bool:
+        """A mark that is to end a hold: what it stands behind may wait for what is held."""
+        return isinstance(message, Mark) and any(
+            (message.to, message.id) == (self.turn.node, hold.id) for hold in self._holds
+        )
 
     def _waits_behind(self, peer: str, message: Message) -> bool:
         """Events that are held back, and what stands for all that was sent before it, and must not overtake them.
@@ -233,18 +239,18 @@ class SwapReturns(SwapStalls):
         return answered or self.turn.now >= hold.until or not self._is_there(hold)
 
     def _is_behind(self, hold: _Hold) -> bool:
-        """Stood the mark behind events that are held back themselves, for another swap? Then these go on first.
+        """Stood the mark behind what is held back itself, or stalled, for another swap? Then that goes on first.
 
-        Unless they wait for the events that are held here, or for the leave behind these: the two swaps were in
+        Unless it waits for the events that are held here, or for a step behind these: the two swaps were in
         opposite directions, and one of both has to go first.
         """
-        if hold.via == hold.peer or hold.via not in self._held_back:
+        if hold.via == hold.peer or (hold.via not in self._held_back and hold.via not in self._stalled):
             return False
         ways, known = [hold.via], {hold.via}
         for way in ways:
             holds = self._holds_on(way)
             further = {each.via for each in holds} | {each.old for each in holds if not self._has_left(each.old)}
-            further -= known
+            further = (further | self._stalled_for(way)) - known
             ways += sorted(further)
             known |= further
         return hold.peer not in known

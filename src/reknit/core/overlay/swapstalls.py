@@ -58,6 +58,13 @@ class SwapStalls(SwapLocks):
             return False  # of another swap, or only to be passed on
         return not (swap.note.opened if message.from_mover else swap.note.closed_ab)
 
+    def _stalled_for(self, peer: str) -> set[str]:
+        """Whose word it is that what ``peer`` has said waits for, if it does."""
+        swap = self.current
+        if swap is None or peer not in self._stalled:
+            return set()
+        return {swap.mover if peer == swap.note.middle else swap.note.middle}
+
     def _discard(self, peer: str) -> None:
         """It has died: events of it that wait are not settled, so they come again, in their order."""
         waiting = self._stalled.get(peer, [])

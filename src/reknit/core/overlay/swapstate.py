@@ -141,6 +141,18 @@ class SwapState:
             return (note.id[0],)
         return ()
 
+    def binds(self, peer: str) -> bool:
+        """Is it linked with us by a swap that is under way? If it asks for a link, it has ended the swap without us."""
+        if self.current is None or self.current.triangle.over:
+            return False
+        match self.current.note.stage:
+            case Stage.LOCKED:
+                return False  # it may have asked before, and not heard that it is linked
+            case Stage.OPEN:
+                return peer == self.current.note.goal
+            case _:
+                return self.involves(peer)
+
     def keepers(self) -> tuple[str, ...]:
         """For a life that begins: who is no neighbour in the tree, but may have kept events for the life before."""
         flooding = self.current is not None and self.current.triangle.flooding

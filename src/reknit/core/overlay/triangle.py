@@ -95,8 +95,8 @@ class Triangle:
         """Send an event that is wanted behind ``hop``. ``sender``: whoever of the three it came from, if one did."""
         size = event_bytes(event)
         for peer in self._targets(hop, sender):
-            link = self.links.of[peer]
-            if link.takes(event, size, sum(batch.size for batch in self._out[peer])):
+            link = self.links.of.get(peer)  # it may have left: the swap goes on without it
+            if link is not None and link.takes(event, size, sum(batch.size for batch in self._out[peer])):
                 self._add(peer, self._mode(peer, sender), event, size, custody)
                 if self.turn.observing:
                     self.turn.forwarded(event, peer)
@@ -134,7 +134,7 @@ class Triangle:
 
     def flush(self) -> None:
         """What this turn has for the others becomes messages; each stamp knows of all of them."""
-        out = [(peer, batch) for peer, batches in self._out.items() for batch in batches]
+        out = [(peer, batch) for peer, batches in self._out.items() for batch in batches if peer in self.links.of]
         if not out:
             return
         if self.stamps is not None:

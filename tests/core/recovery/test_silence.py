@@ -23,12 +23,12 @@ def test_it_is_said_again_after_a_longer_while_unless_there_was_another_event() 
     silence.spoke([1, 2], 0.0)
     assert silence.due(1.0) == [1, 2]
     assert silence.deadline() == 5.0
-    silence.spoke([2], 2.0)
-    assert silence.due(3.0) == [2]
-    assert silence.due(5.0) == [1]
-    assert silence.due(7.0) == [2]
-    assert silence.due(21.0) == [1]
-    assert silence.due(23.0) == [2]
+    silence.spoke([2], 1.2)
+    assert silence.due(2.2) == [2]
+    assert silence.due(4.9) == []
+    assert silence.due(5.0) == [1, 2]  # the second would be due at 6.2, and half of that wait is over
+    assert silence.deadline() == 21.0
+    assert silence.due(21.0) == [1, 2]
     assert silence.deadline() is None
 
 

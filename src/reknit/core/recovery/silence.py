@@ -42,17 +42,20 @@ class Silence:
     def due(self, now: float) -> list[int]:
         """The patterns of which the last number is to be said now.
 
-        If there is one, those that have been silent for half as long are said with it: one message instead of many.
+        If there is one, those for which half of the wait is over are said with it: one message instead of many.
         """
+        at = self.deadline()
+        if at is None or now < at:
+            return []
         found: list[int] = []
-        for signature, at in self._spoke.items():
-            if now < at + (self.wait_s / 2 if found else self.wait_s):
+        for signature, spoke in self._spoke.items():
+            if now < spoke + self.wait_s / 2:
                 break
             found.append(signature)
+        again = [(each, count) for each, (at, count) in self._said.items() if now >= at - self._wait(count) / 2]
         for signature in found:
             del self._spoke[signature]
             self._say_later(signature, 1, now)
-        again = [(signature, count) for signature, (at, count) in self._said.items() if now >= at]
         for signature, count in again:
             del self._said[signature]
             self._say_later(signature, count + 1, now)
@@ -73,4 +76,8 @@ class Silence:
 
     def _say_later(self, signature: int, count: int, now: float) -> None:
         if count < self.times:
-            self._said[signature] = (now + self.wait_s * WAIT_GROWTH**count, count)
+            self._said[signature] = (now + self._wait(count), count)
+
+    def _wait(self, count: int) -> float:
+        """Until it is said again, having been said so often."""
+        return self.wait_s * float(WAIT_GROWTH**count)

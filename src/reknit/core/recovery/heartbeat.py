@@ -41,8 +41,9 @@ class Heartbeat:
         self._at: float | None = None  # and when
 
     def deadline(self) -> float | None:
-        silence = self.silence.deadline()
-        return silence if self._at is None else self._at if silence is None else min(self._at, silence)
+        """Asked in every turn."""
+        silence, at = self.silence.at, self._at
+        return silence if at is None else at if silence is None else min(at, silence)
 
     def due(self, now: float) -> None:
         """Say which numbers were the last of patterns that are silent by now, and what has been gathered."""

@@ -61,6 +61,10 @@ class Setting(msgspec.Struct, frozen=True):
     span_s: float = 25.0
     drain_s: float = 3.0
     """After the last event, for what is still being recovered."""
+    forward: float = 0.9
+    """The chance that gossip is passed on."""
+    cache: PolicyName | None = None
+    """What a broker keeps, where it is not what the algorithm needs."""
     replaced_every_s: float = 0.0
     """A link is replaced so often; 0 for never."""
 
@@ -136,7 +140,8 @@ def _options(setting: Setting) -> BrokerOptions:
             again_growth=1.0,
             last_resort_s=0.0,
             direct_after=0,
-            cache=CACHES.get(setting.algorithm, "own"),
+            forward=setting.forward,
+            cache=setting.cache or CACHES.get(setting.algorithm, "own"),
             cache_events_max=setting.buffer,
         )
     )

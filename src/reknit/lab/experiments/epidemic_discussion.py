@@ -54,14 +54,7 @@ def _scenes(scale: Scale) -> Scenes:
         "push, passed on by half": {"forward": 0.5},
         "push, passed on by all": {"forward": 1.0},
         **{f"{name}, loss 5 %": {"algorithm": name, "loss": 0.05} for name in ("none", *FIXED)},
-        **{
-            f"{name}, high load": {
-                "algorithm": name,
-                "publish_per_s": 10 * base.publish_per_s,
-                "span_s": base.span_s / 4,
-            }
-            for name in ("push", "combined")
-        },
+        **{f"{name}, high load": {"algorithm": name, **loaded} for name in ("push", "combined")},
     }
 
 

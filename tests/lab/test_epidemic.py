@@ -55,3 +55,16 @@ def test_the_same_seed_gives_the_same_counts() -> None:
     setting = _of(algorithm="combined", span_s=0.5)
     assert run_setting(setting, "1") == run_setting(setting, "1")
     assert run_setting(setting, "1") != run_setting(setting, "2")
+
+
+def test_the_more_patterns_an_event_matches_the_more_are_owed_it() -> None:
+    few, many = (run_setting(_of(algorithm="none", matched=matched, span_s=1.0), "1").owed for matched in (1, 6))
+    assert few < many / 2
+
+
+def test_heartbeats_are_the_same_words_for_every_algorithm_and_counted_with_the_gossip_of_a_broker() -> None:
+    counted = [run_setting(_of(algorithm=name, loss=0.0, span_s=1.0), "1") for name in ("combined", "random-pull")]
+    assert counted[0].heartbeats == counted[1].heartbeats > 0
+    row = counted[0].row()
+    assert row["per_broker_s"] == (counted[0].gossip + counted[0].heartbeats) / 8
+    assert float(row["heartbeats"]) < 1.0  # words of several sources go as one message

@@ -30,6 +30,7 @@ def test_a_focus_draws_what_it_says() -> None:
     assert all(plan.recovery != "none" and plan.network.loss and not plan.covering for plan in plans["loss"])
     lossy = [draw(seed, "loss") for seed in range(150)]
     assert len({(plan.recovery, plan.network.loss) for plan in lossy}) == 18
+    assert 50 < sum(plan.recovery == "auto" for plan in lossy) < 100
     for drawn in ("drains", "lasting", "groups", "replaces_per_s", "mixed", "order_s"):
         assert len({bool(getattr(plan, drawn)) for plan in lossy}) == 2, drawn
     assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])

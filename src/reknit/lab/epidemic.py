@@ -28,16 +28,10 @@ from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind, Record
 
-__all__ = ["ALGORITHMS", "Counted", "Setting", "run_setting"]
+__all__ = ["ALGORITHMS", "FIXED", "Counted", "Setting", "run_setting"]
 
-ALGORITHMS: tuple[RecoveryName, ...] = (
-    "none",
-    "push",
-    "subscriber-pull",
-    "publisher-pull",
-    "combined",
-    "random-pull",
-)
+FIXED: tuple[RecoveryName, ...] = ("push", "subscriber-pull", "publisher-pull", "combined", "random-pull")
+ALGORITHMS: tuple[RecoveryName, ...] = ("none", *FIXED, "auto")
 CACHES: dict[str, PolicyName] = {"publisher-pull": "en-route", "combined": "en-route"}
 """The others keep what is published or wanted where they are."""
 LATENCY_S = 0.002
@@ -60,11 +54,17 @@ class Setting(msgspec.Struct, frozen=True):
     patterns: int = 70
     subscriptions: int = 2
     """Of each broker."""
+    matched: int = 3
+    """Patterns that an event matches, at most."""
     publish_per_s: float = 5.0
     """Of each broker."""
     span_s: float = 25.0
     drain_s: float = 3.0
     """After the last event, for what is still being recovered."""
+    forward: float = 0.9
+    """The chance that gossip is passed on."""
+    cache: PolicyName | None = None
+    """What a broker keeps, where it is not what the algorithm needs."""
     replaced_every_s: float = 0.0
     """A link is replaced so often; 0 for never."""
 
@@ -83,6 +83,8 @@ class Counted:
     gossip: int = 0
     """Messages along the tree and past it, to ask and to answer."""
     heartbeats: int = 0
+    broker_s: float = 0.0
+    """Brokers, by the seconds in which they publish."""
 
     def row(self) -> dict[str, float | int]:
         return {
@@ -94,6 +96,7 @@ class Counted:
             "latency_s": self.late_s / self.recovered if self.recovered else 0.0,
             "overhead": self.gossip / self.events,
             "heartbeats": self.heartbeats / self.events,
+            "per_broker_s": (self.gossip + self.heartbeats) / self.broker_s,
         }
 
 
@@ -115,7 +118,9 @@ def run_setting(setting: Setting, seed: str) -> Counted:
     if setting.replaced_every_s:
         _replace_links(cluster, edges, setting, began, random.Random(f"{seed}/links"))
     cluster.kernel.run(until=began + setting.span_s + setting.drain_s)
-    return _count(cluster, cluster.records[before:], wants, [bits for _, _, bits in published])
+    counted = _count(cluster, cluster.records[before:], wants, [bits for _, _, bits in published])
+    counted.broker_s = setting.brokers * setting.span_s
+    return counted
 
 
 def _options(setting: Setting) -> BrokerOptions:
@@ -135,9 +140,9 @@ def _options(setting: Setting) -> BrokerOptions:
             again_growth=1.0,
             last_resort_s=0.0,
             direct_after=0,
-            cache=CACHES.get(setting.algorithm, "own"),
+            forward=setting.forward,
+            cache=setting.cache or CACHES.get(setting.algorithm, "own"),
             cache_events_max=setting.buffer,
-            heartbeats=1,
         )
     )
     lossy = not setting.replaced_every_s
@@ -158,10 +163,10 @@ def _settle(cluster: Cluster) -> None:
 
 
 def _publications(setting: Setting, members: list[str], rng: random.Random) -> Iterator[tuple[float, str, int]]:
-    """When, where and what: an event matches one to three patterns."""
+    """When, where and what: an event matches one to so many patterns."""
     at = 0.0
     while (at := at + rng.expovariate(setting.publish_per_s * len(members))) < setting.span_s:
-        characters = rng.sample(range(setting.patterns), min(setting.patterns, rng.randint(1, 3)))
+        characters = rng.sample(range(setting.patterns), min(setting.patterns, rng.randint(1, setting.matched)))
         yield at, rng.choice(members), sum(1 << each for each in characters)
 
 

@@ -180,7 +180,7 @@ def _with_loss(plan: Plan) -> Plan:
         lost_s=0.0,
         groups=groups,
         mixed=rng.random() < 0.3,
-        recovery="auto" if rng.random() < 1 / 6 else fixed,
+        recovery="auto" if rng.random() < 0.5 else fixed,  # what most networks run
         cache=cache,
         order_s=order_s,
     )

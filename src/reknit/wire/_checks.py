@@ -59,14 +59,21 @@ def check_gossip(message: Gossip) -> None:
         case Misses(asker=asker, signature=signature, age_s=age_s, lost=lost, hops=hops):
             check_asker(asker, hops)
             check_digest(signature, age_s, lost)
-        case MissesOf(asker=asker, source=source, route=route, address=address, lost=by_pattern, key=key):
-            check_asker(asker)
-            check_key(key)
-            check_names(source, address, *route)
-            if len(route) > ROUTE_BROKERS_MAX or len(by_pattern) > RUNS_MAX:
-                raise BadFrame(f"a route over {len(route)} brokers, for {len(by_pattern)} patterns")
-            for signature, age_s, ranges in by_pattern:
-                check_digest(signature, age_s, [(source, ranges)])
+        case MissesOf():
+            _check_misses_of(message)
+
+
+def _check_misses_of(message: MissesOf) -> None:
+    check_asker(message.asker)
+    check_key(message.key)
+    check_names(message.source, message.address, *message.route)
+    lost = [(message.source, *each) for each in message.lost]
+    lost += [(other, *each) for other, some in message.others for each in some]
+    if len(message.route) > ROUTE_BROKERS_MAX or max(len(message.others), len(lost), len(message.wants)) > RUNS_MAX:
+        raise BadFrame(f"a route over {len(message.route)} brokers, for {len(lost)} patterns")
+    for source, signature, age_s, ranges in lost:
+        check_digest(signature, age_s, [(source, ranges)])
+    check_numbers((signature, 1) for signature in message.wants)
 
 
 def check_asker(asker: Asker, hops: int = 0) -> None:

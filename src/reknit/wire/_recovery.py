@@ -93,6 +93,8 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
 
     ``route``: the brokers that are still ahead, the nearest first; the last is the publisher's, found at ``address``.
     ``key``: as its events have said; past the tree it answers nobody who does not know it.
+    ``others``: what is missed of other sources, by source, which that broker may have had; past the tree only.
+    ``wants``: patterns that the asker wants, so that it can be asked as well.
     """
 
     asker: Asker
@@ -101,6 +103,8 @@ class MissesOf(msgspec.Struct, array_like=True, tag=63, frozen=True, gc=False):
     route: list[str]
     address: str
     key: int = 0
+    others: list[tuple[str, list[tuple[int, float, list[Range]]]]] = []
+    wants: list[int] = []
 
 
 class Bequest(msgspec.Struct, array_like=True, tag=66, frozen=True, gc=False):

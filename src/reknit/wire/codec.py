@@ -127,7 +127,8 @@ misunderstand: a new word, a field that is not the last or has no default, or on
 
 1: the first. 2: events say their marks as bytes, with one number (``marks``); ``Mark`` says which life answers; a
 greeting says of which kind the link is; sessions that move say what came to them past the tree, and a broker that
-leaves hands over its cache; events say the key that a question past the tree has to name."""
+leaves hands over its cache; events say the key that a question past the tree has to name, and such a question may be
+about other sources, too, which a broker that does not know of it passes over."""
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """No frame is longer; the receiver checks it before it waits for the rest."""

@@ -224,6 +224,27 @@ def test_of_what_never_was_clients_hear_no_more_than_they_were_told() -> None:
     assert (table.figures.lost, table.figures.given_up, table.figures.never_were) == (1, 1, 11)
 
 
+def test_a_fellow_gives_what_it_has_of_others_events_and_says_nothing_of_the_rest() -> None:
+    table = _table(digest_numbers_max=4)
+    table.client("ann", A)
+    table.run(1.0)
+    for number in range(1, 9):
+        table.events(table.n, _event(number))
+    lost = [(PA, 1.0, [(1, 3)]), (PB, 1.0, [(1, 1)])]
+    table.direct(MissesOf(table.asker(), "b.1", [], ["b"], "b:1", table.key, [("s.1", lost), ("x.1", lost)]))
+    assert table.repairs() == [("x", 3), ("x", 2), ("x", 1)]
+    # Of all that one question names, no more is looked at than one may name.
+    table.direct(MissesOf(table.asker(number=8), "b.1", [], ["b"], "b:1", table.key, [("s.1", [(PA, 1.0, [(1, 8)])])]))
+    assert table.repairs()[3:] == [("x", 8), ("x", 7), ("x", 6), ("x", 5)]
+    assert table.figures.unheard_of >= 4
+    # Nor is a stranger answered, nor whoever asks along the tree.
+    before = len(table.directs())
+    table.direct(MissesOf(table.asker(number=9), "b.1", [], ["b"], "b:1", 3, [("s.1", lost)], [PA]))
+    table.n.say(MissesOf(table.asker(number=10), "b.1", [], ["b"], "b:1", table.key, [("s.1", lost)], [PA]))
+    assert len(table.directs()) == before
+    assert table.recovery.talk.fellows.of(PA) == []
+
+
 def test_what_is_kept_but_too_old_and_what_is_gone_are_told_apart() -> None:
     table = _table(cache_bytes_max=400)
     table.publish(event("a"))

@@ -16,6 +16,7 @@ def test_the_last_event_of_a_burst_is_missed_when_its_source_says_so() -> None:
     table.events(table.n, numbered("a", 1, (PA, 1)))
     table.n.say(Silent("s.1", [(PA, 3)], 0))
     assert [gap.detail for gap in table.records(Kind.GAP)] == ["s.1 2-3"]
+    table.run(0.1)
     assert Silent("s.1", [(PA, 3)], 1) in table.gossip(table.m)  # it goes on to others who want the pattern
     assert not any(isinstance(each, Silent) for each in table.gossip(table.n))
 
@@ -25,12 +26,46 @@ def test_a_source_that_falls_silent_says_its_last_numbers_to_each_who_wants_them
     table.publish(event("a"), event("b"), event("b"))
     table.run(0.4)
     assert table.gossip(table.n) == []
-    table.run(0.2)
+    table.run(0.3)
     assert table.gossip(table.n) == [Silent("b.1", [(PA, 1), (PB, 2)], 0)]
     assert table.gossip(table.m) == [Silent("b.1", [(PB, 2)], 0)]
     table.run(30.0)
     assert len(table.gossip(table.m)) == 2
     assert table.recovery.at_rest
+
+
+def test_words_of_many_sources_go_on_as_one_message_to_each_who_wants_them() -> None:
+    table = RoundTable("subscriber-pull", n=(), m=(A,), heartbeats=1)
+    for number in range(1, 11):
+        table.n.say(Silent(f"s{number}.1", [(PA, 3)], 0))
+        table.run(0.009)
+    assert table.gossip(table.m) == []
+    assert not table.recovery.at_rest
+    table.run(0.1)
+    said = [each.source for each in table.gossip(table.m) if isinstance(each, Silent)]
+    assert said == [f"s{number}.1" for number in range(1, 11)]
+    assert table.figures.heartbeats == 1
+    assert table.recovery.at_rest
+
+
+def test_a_word_is_settled_when_it_has_gone_on_and_not_while_it_waits() -> None:
+    """The broker may die meanwhile: then whoever has said it says it again."""
+    table = RoundTable("subscriber-pull", n=(), m=(A,), heartbeats=1)
+    table.n.say(Silent("s.1", [(PA, 3)], 0))
+    table.run(0.05)
+    assert all(ack.settled < table.n.seq for ack in table.n.acks())
+    table.run(0.1)
+    table.m.ack()
+    table.run(1.0)
+    assert table.n.acks()[-1].settled == table.n.seq
+
+
+def test_what_nobody_further_on_wants_to_hear_is_not_kept() -> None:
+    table = RoundTable("subscriber-pull", n=(A,), m=())
+    table.client("ann", A)
+    table.events(table.n, numbered("a", 3, (PA, 3)))
+    table.n.say(Silent("s.1", [(PA, 3)], 0))
+    assert table.recovery.heartbeat.deadline() is None
 
 
 def test_our_own_silence_does_not_come_back() -> None:

@@ -17,6 +17,9 @@ PLAIN: Shape = {
     ("delivered", ""): lambda x: 0.9,
     ("overhead", ""): lambda x: 0.5,
     ("latency_s", ""): lambda x: 0.3,
+    ("heartbeats", ""): lambda x: 0.2,
+    ("messages", ""): lambda x: 2.0,
+    ("per_broker_s", ""): lambda x: 20.0,
 }
 
 
@@ -31,7 +34,7 @@ def made_rows(id_: str, parameter: str, shape: Shape) -> list[Row]:
     for point in points:
         name, x = str(point["algorithm"]), (float(point[parameter]) - values[0]) / (values[-1] - values[0])
         made = {}
-        for quantity in ("delivered", "overhead", "latency_s"):
+        for quantity in dict.fromkeys(quantity for quantity, _ in PLAIN):
             for key in ((quantity, name), (quantity, "")):
                 if key in shape or key in PLAIN:
                     made[quantity] = {**PLAIN, **shape}[key](x)
@@ -51,6 +54,6 @@ def check_shape(id_: str, parameter: str, good: Shape, bad: dict[str, Shape]) ->
         found = experiment(id_).reduce(made_rows(id_, parameter, {**good, **otherwise}))
         assert {name: found.measured[name].value for name in claims} == {**dict.fromkeys(claims, 1.0), claim: 0.0}
         assert found.verdict == "not as claimed"
-    assert len(experiment(id_).plot(made_rows(id_, parameter, good)).axes) == 3
-    assert len({point["algorithm"] for point in experiment(id_).points(Scale.PAPER)}) == 6
+    assert len(experiment(id_).plot(made_rows(id_, parameter, good)).axes) == 6
+    assert len({point["algorithm"] for point in experiment(id_).points(Scale.PAPER)}) == 7
     assert all(point["brokers"] >= 50 for point in experiment(id_).points(Scale.PAPER))

@@ -10,6 +10,7 @@ BAD: dict[str, Shape] = {
     "every algorithm delivers more than none in the largest network": {
         ("delivered", "combined"): lambda x: 0.9 - x / 2
     },
+    "what comes back costs auto no more in a larger network": {("messages", "auto"): lambda x: 1.5 + x},
 }
 
 

@@ -75,7 +75,7 @@ class Batch:
         self.runs: list[Run] | None = []  # all that it holds; None if that is not known
 
     def add(self, part: Part, size: int, run: Run | None) -> None:
-        """``run``: all of it, if it is one."""
+        """``run``: all of it, if it is one; it is the batch's from now on."""
         self.parts.append(part)
         self.left += part.count
         self.bytes += size
@@ -83,7 +83,7 @@ class Batch:
         if run is None or runs is None:
             self.runs = None
         elif runs and runs[-1].last + 1 == run.first and runs[-1].marks == run.marks and runs[-1].source == run.source:
-            runs[-1] = Run(run.source, run.marks, runs[-1].first, run.last)
+            runs[-1].last = run.last
         elif len(runs) < BATCH_RUNS_MAX:
             runs.append(run)
         else:

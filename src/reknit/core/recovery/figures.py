@@ -22,7 +22,8 @@ class Figures:
     cut: int = 0
     """Of those found missing, what was never asked for: beyond the bound of one gap."""
     heartbeats: int = 0
-    """Messages that say the last numbers, sent or passed on."""
+    """Messages that say the last numbers, sent or passed on: all that a neighbour is told at once is one, if it fits
+    into a datagram, or as many as it takes."""
     gossip: int = 0
     """Other messages along the tree, sent or passed on."""
     requests: int = 0

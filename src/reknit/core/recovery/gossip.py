@@ -20,6 +20,7 @@ from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.overlay.overlay import Overlay
 from reknit.core.recovery.asks import Asks
 from reknit.core.recovery.cache import Cached, EventCache
+from reknit.core.recovery.fellows import Fellows
 from reknit.core.recovery.figures import Figures
 from reknit.core.recovery.lost import Loss, LostBuffer, Triple
 from reknit.core.recovery.numbering import Way
@@ -74,9 +75,10 @@ class Talk:
         self.streams = Streams(options.streams_max, options.gap_max, options.first_max)
         waits = (options.again_s, options.again_growth, options.again_s_max)
         self.lost = LostBuffer(options.losses_max, options.lost_s_max, *waits, options.hearsay_max)
-        self.asks = Asks(options.again_s, options.again_s_max, options.hold_s_max, options.price)
+        self.asks = Asks(options.again_s, options.again_s_max, options.hold_s_max, options.price, options.back_s)
         self.last_of: Callable[[int], float] = lambda _: math.inf  # by signature: the last number that was given here
         self.routes: dict[str, Way] = {}  # by source: the way back, its address, and its key
+        self.fellows = Fellows(options.sources_max)
 
     # --- saying
 
@@ -219,15 +221,23 @@ class Talk:
         if clients := [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]:
             self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
 
-    def ask(self, source: str, signature: int, numbers: Iterable[int]) -> None:
+    def ask(self, source: str, signature: int, numbers: Iterable[int], whom: str = "") -> None:
+        """``whom``: a broker, where it is one that is asked past the tree."""
         for number in numbers:
-            self.lost.ask((source, signature, number), self.turn.now)
+            self.lost.ask((source, signature, number), self.turn.now, whom)
 
     def remember_way(self, source: str, way: tuple[str, ...], address: str, key: int) -> None:
         """By which brokers the events of a source come, its own first, and where that one is reached, by which key."""
         if source not in self.routes and len(self.routes) >= self.options.sources_max:
             del self.routes[next(iter(self.routes))]
         self.routes[source] = (way[::-1], address, key)
+        self.fellows.found(way[0], source)
+
+    def meet(self, name: str, wants: list[int]) -> None:
+        """This broker says that it wants these patterns, some of which may be wanted here."""
+        for signature in wants[: self.options.wants_max]:
+            if signature in self.signatures.own:
+                self.fellows.met(name, signature)
 
     # --- answering
 
@@ -250,9 +260,11 @@ class Talk:
         self.figures.unentitled += 1
         return False
 
-    def take_out(self, signature: int, age_s: float, lost: Digest) -> tuple[list[Cached], Digest]:
-        """Of what somebody misses: the events that are here, and what is not."""
-        after, left = self.turn.now - age_s, self.options.digest_numbers_max
+    def take_out(
+        self, signature: int, age_s: float, lost: Digest, numbers_max: int | None = None
+    ) -> tuple[list[Cached], Digest]:
+        """Of what somebody misses: the events that are here, and what is not. So many numbers are looked at."""
+        after, left = self.turn.now - age_s, self.options.digest_numbers_max if numbers_max is None else numbers_max
         found: list[Cached] = []
         missing: Digest = []
         for source, ranges in lost:

@@ -3,11 +3,17 @@
 These words must arrive, for nobody repeats them for ever; so they are numbered on every link, and in custody, as events
 are on links that lose nothing: a broker on the way may die.
 
+Where many sources say little each, nearly every event has such a word behind it. So at each broker these words wait
+for a moment, and all that a neighbour is to hear, of whatever source, goes to it at once, in one frame: there are no
+more of them on a link than there are moments.
+
 Owns: what is said of silence, and what is heard. Must not know: when a source is silent (see ``silence``), or what
 becomes of what is missing.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import msgspec
 
@@ -31,18 +37,28 @@ class Heartbeat:
         self.records = records
         self.remembers = remembers
         self._held: list[tuple[str, Silent, Custody]] = []
+        self._gathered: list[tuple[str, Silent, Custody | None]] = []  # from whom: they go on together
+        self._at: float | None = None  # and when
+
+    def deadline(self) -> float | None:
+        """Asked in every turn."""
+        silence, at = self.silence.at, self._at
+        return silence if at is None else at if silence is None else min(at, silence)
 
     def due(self, now: float) -> None:
-        """Say which numbers were the last of patterns that are silent by now."""
+        """Say which numbers were the last of patterns that are silent by now, and what has been gathered."""
         self._say_last(self.silence.due(now))
+        if self._at is not None and now >= self._at:
+            self._tell()
 
     def end(self) -> None:
         """This broker is about to leave: nobody else could say it later."""
         self._say_last(self.silence.end())
+        self._tell()
 
     def _say_last(self, silent: list[int]) -> None:
         if silent:
-            self._say(Silent(self.talk.source, self.numbering.current(silent), 0, *self.numbering.way))
+            self._gather("", Silent(self.talk.source, self.numbering.current(silent), 0, *self.numbering.way), None)
 
     def hear(self, peer: str, message: Silent, custody: Custody, ready: bool) -> None:
         """``ready``: it is known here who wants to hear it; else it waits until then."""
@@ -71,15 +87,39 @@ class Heartbeat:
             self.talk.remember_way(message.source, way, address, key)
             way = (*way, self.turn.node) if self.records else way
         if message.hops < self.talk.options.hops_max:
-            self._say(Silent(message.source, message.numbers, message.hops + 1, way, address, key), peer, custody)
+            self._gather(peer, Silent(message.source, message.numbers, message.hops + 1, way, address, key), custody)
 
-    def _say(self, message: Silent, apart_from: str = "", custody: Custody | None = None) -> None:
-        """To each neighbour the patterns that it wants."""
+    # --- saying it
+
+    def _gather(self, apart_from: str, message: Silent, custody: Custody | None) -> None:
+        """It goes to all who want it, with others, in a moment; at once if there is somebody, and no room."""
+        if not any(self.talk.towards(signature, apart_from) for signature, _ in message.numbers):
+            return
+        if custody is not None:
+            custody.pending += 1
+        self._gathered.append((apart_from, message, custody))
+        if self._at is None:
+            self._at = self.turn.now + self.talk.options.heartbeat_gather_s
+        if self._at <= self.turn.now or len(self._gathered) >= self.talk.options.held_max:
+            self._tell()
+
+    def _tell(self) -> None:
+        gathered, self._gathered, self._at = self._gathered, [], None
+        sizes: dict[str, int] = {}
+        for apart_from, message, custody in gathered:
+            if custody is not None:
+                self.turn.custodies.append(custody)  # takes over the hold that waiting had
+            for name, size in self._say(message, apart_from, custody):
+                sizes[name] = sizes.get(name, 0) + size
+        datagram = self.talk.overlay.links.options.datagram_bytes
+        self.talk.figures.heartbeats += sum(-(-size // datagram) for size in sizes.values())
+
+    def _say(self, message: Silent, apart_from: str, custody: Custody | None) -> Iterator[tuple[str, int]]:
+        """To each neighbour the patterns that it wants: so many bytes."""
         by_name: dict[str, list[tuple[int, int]]] = {}
         for number in message.numbers:
             for name in self.talk.towards(number[0], apart_from):
                 by_name.setdefault(name, []).append(number)
         for name, some in by_name.items():
             if (link := self.talk.overlay.link(name)) is not None:
-                link.send(msgspec.structs.replace(message, numbers=some), custody)
-                self.talk.figures.heartbeats += 1
+                yield name, link.send(msgspec.structs.replace(message, numbers=some), custody)

@@ -21,12 +21,12 @@ Triple = tuple[str, int, int]
 
 
 class Loss:
-    """``asked``: how often so far, ``last``: and when. ``due``: when it is to be asked for next.
+    """``asked``: how often so far, ``last``: and when, ``whom``: and whom. ``due``: when it is to be asked for next.
 
     ``elsewhere``: its publisher has said that it will not give it. ``hearsay``: as of a ``Gap``.
     """
 
-    __slots__ = ("asked", "due", "elsewhere", "hearsay", "last", "since", "suspected")
+    __slots__ = ("asked", "due", "elsewhere", "hearsay", "last", "since", "suspected", "whom")
 
     def __init__(self, since: float, suspected: bool, due: float, hearsay: bool = False) -> None:
         self.since = since
@@ -34,6 +34,7 @@ class Loss:
         self.hearsay = hearsay
         self.asked = 0
         self.last = -math.inf
+        self.whom = ""
         self.due = due
         self.elsewhere = False
 
@@ -60,7 +61,8 @@ class LostBuffer:
         self.wait_s_max = wait_s_max
         self.hold_s = 0.0  # before an entry is asked for at all
         self.learned_s: float | None = None  # instead of ``wait_s``, as answers take so long
-        self.is_held: Callable[[int], bool] = lambda _: True  # by signature: whether these two go for its entries
+        self.patience = 0  # so often an entry is asked for before the waits grow
+        self.is_held: Callable[[int], bool] = lambda _: True  # by signature: whether these three go for its entries
         self.overflowed = 0
         self.removed = 0  # entries so far, for whatever reason
         self.entries: dict[Triple, Loss] = {}
@@ -186,6 +188,10 @@ class LostBuffer:
         found = {name: None for sources in self._numbers.values() for name, of in sources.items() if _due(of, now)}
         return list(found)
 
+    def all_sources(self) -> list[str]:
+        """Of which anything is missing."""
+        return list({name: None for sources in self._numbers.values() for name in sources})
+
     def of_pattern(self, signature: int, now: float) -> Iterator[tuple[str, list[int]]]:
         """By source: the numbers that are to be asked for now. Sources of which all is hearsay come last."""
         doubtful = []
@@ -222,13 +228,14 @@ class LostBuffer:
         """Those that have been missing for so long, and are to be asked for now."""
         return [triple for triple, loss in self.entries.items() if loss.since + after_s <= now and loss.due <= now]
 
-    def ask(self, triple: Triple, now: float) -> None:
+    def ask(self, triple: Triple, now: float, whom: str = "") -> None:
         """It is being asked for: not again before its wait is over."""
         loss = self.entries.get(triple)
         if loss is not None:
-            wait = min(self._wait_s(triple[1]) * self.backoff**loss.asked, self.wait_s_max)
+            patience = self.patience if self.is_held(triple[1]) else 0
+            wait = min(self._wait_s(triple[1]) * self.backoff ** max(0, loss.asked - patience), self.wait_s_max)
             loss.due = now + wait
-            loss.last = now
+            loss.last, loss.whom = now, whom
             loss.asked += 1
 
     def _wait_s(self, signature: int) -> float:

@@ -57,6 +57,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest_numbers_max: Positive = 256
     """Events that one message names; the newest where there are more."""
 
+    wants_max: Annotated[int, msgspec.Meta(ge=0)] = 32
+    """``auto``: patterns that a question says are wanted where it comes from, so that others may ask there, too."""
+
     answer_bytes_max: Positive = 32 * 1024
     """Events sent in answer to one message, in bytes."""
 
@@ -68,9 +71,12 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hold_s_max: Annotated[float, msgspec.Meta(ge=0)] = 2.5
     """``auto``: for how long what is missing may be gathered before it is asked for."""
 
+    back_s: Seconds = 4.0
+    """``auto``: so soon what is missing should be back; the more is lost, the less long it is gathered, so that there
+    is time to ask again."""
+
     price: Annotated[float, msgspec.Meta(gt=0)] = 1.5
-    """``auto``: messages that an event may cost that comes back; where they cost more, more are gathered. Answers that
-    are lost are not seen, so what it costs in the end is more by those."""
+    """``auto``: messages that an event may cost that comes back; where they cost more, more are gathered."""
 
     last_resort_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
     """An event that has been missing for so long is asked for everywhere, and again when it has been for twice as long.
@@ -96,6 +102,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     heartbeats: Annotated[int, msgspec.Meta(ge=0)] = 2
     """How often it says so, each time after a longer while; 0 for never."""
+
+    heartbeat_gather_s: Annotated[float, msgspec.Meta(ge=0)] = 0.1
+    """For how long such words wait at each broker on their way, so that many go as one; 0: they go on at once."""
 
     held_max: Positive = 4096
     """Such words of others that may wait in a broker that begins, until it knows who wants what."""

@@ -46,15 +46,13 @@ class Passing:
 
         ``routes``: where each goes; those of one topic are the same.
         """
-        if routes and routes.count(routes[0]) == len(routes):
-            parts = [(routes[0], events)]
-        else:
-            parts = list(_parts_by_route(events, routes))
+        if routes and routes.count(routes[0]) == len(routes):  # as nearly all are
+            self._one_run = True
+            return self._number(events, routes[0].signatures)
         numbered: list[Event] = []
+        parts = list(_parts_by_route(events, routes))
         for route, some in parts:
-            if route.signatures:
-                self._number(some, route.signatures[:NUMBERS_MAX])
-                numbered += some
+            numbered += self._number(some, route.signatures)
         self._one_run = len(parts) == 1
         return numbered
 
@@ -65,7 +63,12 @@ class Passing:
             run = Run(events[0].source, events[-1].marks, events[0].number or 0, events[-1].number or 0)
         self.cache.put_own(events, self.turn.now, run)
 
-    def _number(self, events: Sequence[Event], signatures: tuple[int, ...]) -> None:
+    def _number(self, events: Sequence[Event], signatures: tuple[int, ...]) -> Sequence[Event]:
+        """The same, if anybody wants them."""
+        if not signatures:
+            return ()
+        if len(signatures) > NUMBERS_MAX:
+            signatures = signatures[:NUMBERS_MAX]
         number, marks, told = self.numbering.stamp(signatures, len(events), self.turn.now)
         for event in events:
             event.number = number
@@ -76,6 +79,7 @@ class Passing:
         if now != self._spoke_at or signatures is not self._spoke_for:  # else it is as it was
             self._spoke_at, self._spoke_for = now, signatures
             self.silence.spoke(signatures, now)
+        return events
 
     # --- come from elsewhere
 

@@ -10,13 +10,15 @@ Owns: a round of it, and the way of its question. Must not know: what is cached 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import ClassVar
 
 from msgspec.structs import replace
 
+from reknit.core.recovery.cache import Cached
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.lost import Triple
-from reknit.core.recovery.ranges import to_ranges
+from reknit.core.recovery.ranges import count, to_ranges
 from reknit.core.recovery.strategy import Strategy
 from reknit.wire.messages import Asker, MissesOf, Range
 
@@ -33,8 +35,8 @@ class PublisherPull(Strategy):
     def begin_round(self) -> None:
         talk = self.talk
         known = [each for each in talk.lost.sources(talk.turn.now) if each in talk.routes and self._is_for_us(each)]
-        count = min(len(known), talk.options.patterns_per_round)
-        for source in talk.rng.sample(known, count) if count else ():
+        some = min(len(known), talk.options.patterns_per_round)
+        for source in talk.rng.sample(known, some) if some else ():
             self._ask(source)
 
     def _is_for_us(self, source: str) -> bool:
@@ -74,6 +76,7 @@ def receive_question(talk: Talk, message: MissesOf) -> None:
     it may not read.
     """
     if message.key == talk.key:
+        talk.meet(message.asker.name, message.wants)
         receive_misses_of(talk, "", replace(message, route=[]))
     else:
         talk.figures.unentitled += 1
@@ -92,10 +95,23 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
         some, missing = talk.take_out(signature, age_s, [(message.source, ranges)])
         found += some
         rest += [(signature, age_s, left) for _, left in missing]
+    if not sender:
+        found += _of_others(talk, message)
     talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
         _pass_on(talk, replace(message, lost=rest, route=route))
+
+
+def _of_others(talk: Talk, message: MissesOf) -> list[Cached]:
+    """What has come here of other sources; nobody is told what has not."""
+    found, left = list[Cached](), talk.options.digest_numbers_max
+    some = ((source, *each) for source, lost in message.others if source != talk.source for each in lost)
+    for source, signature, age_s, ranges in islice(some, left):
+        if talk.is_entitled(signature, ""):
+            found += talk.take_out(signature, age_s, [(source, ranges)], left)[0]
+            left = max(0, left - count(ranges))
+    return found
 
 
 def _pass_on(talk: Talk, message: MissesOf) -> None:

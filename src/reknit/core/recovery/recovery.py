@@ -161,7 +161,7 @@ class Recovery:
 
     def deadline(self) -> float | None:
         """Asked in every turn; where nothing is missing and nobody waits, only silence is to be told."""
-        silence = self.silence.deadline()
+        silence = self.heartbeat.deadline()
         if self._round_at is None and not self._lost_now and not self.order.busy:
             return silence
         return earliest(self._round_at, silence, self.lost.next_expiry(), self.order.deadline())
@@ -217,7 +217,7 @@ class Recovery:
     @property
     def at_rest(self) -> bool:
         """Nothing is missing, nothing is to be said, nothing is offered any more, and nothing waits."""
-        return self._round_at is None and not self.lost and self.silence.deadline() is None and not self.order.busy
+        return self._round_at is None and not self.lost and self.heartbeat.deadline() is None and not self.order.busy
 
     def admits(self, client: str, patterns: tuple[Any, ...], event: Event, born: float) -> bool:
         """Whether the client has wanted one of these patterns since before the event was published, at ``born``."""

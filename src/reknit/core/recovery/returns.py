@@ -46,9 +46,11 @@ class Returns:
             talk.figures.replayed += 1
             return
         before = talk.figures.recovered
+        source = talk.asks.source_of(repair.round)
         yield from self._events_of(repair)
         self._gone(repair)
-        talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now)
+        others = sum(event.source != source for event in repair.events)
+        talk.asks.answer(repair.round, talk.figures.recovered - before, self.turn.now, others)
 
     def _gone(self, repair: Repair) -> None:
         """What its publisher does not have any more others may have; what is too old was suspected in vain.

@@ -23,6 +23,8 @@ class Silence:
         """``times``: how often the last number is said; 0 for never."""
         self.wait_s = wait_s
         self.times = times
+        self.at: float | None = None
+        """When to look next, at the latest: asked in every turn. There may be nothing to say by then."""
         self._spoke: dict[int, float] = {}  # by signature: when the last event was; the oldest first
         self._said: dict[int, tuple[float, int]] = {}  # when it is to be said again, and how often it was
 
@@ -30,6 +32,8 @@ class Silence:
         """There was an event for these patterns."""
         if not self.times:
             return
+        if self.at is None or now + self.wait_s < self.at:
+            self.at = now + self.wait_s
         last = self._spoke
         for signature in signatures:
             if last.get(signature) != now:  # of all that one turn brings, the first
@@ -42,20 +46,26 @@ class Silence:
     def due(self, now: float) -> list[int]:
         """The patterns of which the last number is to be said now.
 
-        If there is one, those that have been silent for half as long are said with it: one message instead of many.
+        If there is one, those for which half of the wait is over are said with it: one message instead of many.
         """
+        if self.at is None or now < self.at:
+            return []
+        self.at = self._first()
+        if self.at is None or now < self.at:
+            return []
         found: list[int] = []
-        for signature, at in self._spoke.items():
-            if now < at + (self.wait_s / 2 if found else self.wait_s):
+        for signature, spoke in self._spoke.items():
+            if now < spoke + self.wait_s / 2:
                 break
             found.append(signature)
+        again = [(each, count) for each, (at, count) in self._said.items() if now >= at - self._wait(count) / 2]
         for signature in found:
             del self._spoke[signature]
             self._say_later(signature, 1, now)
-        again = [(signature, count) for signature, (at, count) in self._said.items() if now >= at]
         for signature, count in again:
             del self._said[signature]
             self._say_later(signature, count + 1, now)
+        self.at = self._first()
         return found + [signature for signature, _ in again]
 
     def end(self) -> list[int]:
@@ -63,9 +73,11 @@ class Silence:
         left = [*self._spoke, *self._said]
         self._spoke.clear()
         self._said.clear()
+        self.at = None
         return left
 
-    def deadline(self) -> float | None:
+    def _first(self) -> float | None:
+        """When something is to be said next."""
         again = min(self._said.values())[0] if self._said else math.inf
         for spoke in self._spoke.values():  # the first of them
             return min(spoke + self.wait_s, again)
@@ -73,4 +85,8 @@ class Silence:
 
     def _say_later(self, signature: int, count: int, now: float) -> None:
         if count < self.times:
-            self._said[signature] = (now + self.wait_s * WAIT_GROWTH**count, count)
+            self._said[signature] = (now + self._wait(count), count)
+
+    def _wait(self, count: int) -> float:
+        """Until it is said again, having been said so often."""
+        return self.wait_s * float(WAIT_GROWTH**count)

@@ -30,11 +30,21 @@ QUICK: Final = Setting(
     gossip_s=0.05,
     buffer=400,
 )
-_QUANTITIES: Final = {"delivered": (100, "%"), "overhead": (1, "messages"), "latency_s": (1, "s")}
+_QUANTITIES: Final = {
+    "delivered": (100, "%"),
+    "overhead": (1, "messages"),
+    "heartbeats": (1, "messages"),
+    "latency_s": (1, "s"),
+    "messages": (1, "messages"),
+    "per_broker_s": (1, "messages / s"),
+}
 _PANELS: Final = {
     "delivered": "delivered",
     "overhead": "gossip for each event message",
+    "heartbeats": "heartbeats for each event message",
     "latency_s": "seconds until a lost event is back",
+    "messages": "gossip for each delivery that came back",
+    "per_broker_s": "gossip and heartbeats, each broker, each second",
 }
 
 Curves = Mapping[str, Mapping[str, Mapping[float, float]]]
@@ -114,10 +124,10 @@ def _measured(rows: Rows, quantity: str) -> Measured:
 
 def draw(rows: Rows, parameter: str, title: str) -> Any:
     seeds = len(group(rows, "seed"))
-    figure = plot.new_figure(13.5, 5.2, title, f"mean and extremes over seeds ({seeds})")
-    for axes, (quantity, label) in zip(figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True):
+    figure = plot.new_figure(13.5, 9.6, title, f"mean and extremes over seeds ({seeds})")
+    for axes, (quantity, label) in zip(figure.subplots(2, 3).flat, _PANELS.items(), strict=True):
         plot.dress(axes, label, parameter.replace("_", " "), "")
-        for name, colour in zip(ALGORITHMS, plot.PALETTE, strict=True):
+        for name, colour in zip(ALGORITHMS, (*plot.PALETTE, plot.INK), strict=True):
             some = [row for row in rows if row["algorithm"] == name]
             if not some or (name == "none" and quantity != "delivered"):
                 continue

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from reknit.lab import plot
-from reknit.lab.epidemic import ALGORITHMS, Setting
+from reknit.lab.epidemic import FIXED, Setting
 from reknit.lab.experiment import Experiment, Findings, Measured, Point, Published, Rows, Scale, Verdict
 from reknit.lab.experiments._epidemic import PAPER, measure
 from reknit.lab.reduce import estimate, group, mean_by_seed, numbers, spread
@@ -23,7 +23,6 @@ MESSAGES_MAX: Final = 2.0
 MARGIN: Final = 0.01
 """By so much the best fixed algorithm may deliver more."""
 
-FIXED: Final = ALGORITHMS[1:]
 NAMES: Final = ("auto", *FIXED)
 PLACES: Final = {
     Scale.QUICK: Setting("auto", brokers=8, patterns=6, publish_per_s=20.0, span_s=2.0, drain_s=5.0, gossip_s=0.1),

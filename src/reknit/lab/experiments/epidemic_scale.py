@@ -27,9 +27,15 @@ def works(curves: Curves) -> bool:
     return all(delivered[name][most] > delivered["none"][most] for name in ("push", *PULLS))
 
 
+def auto_too(curves: Curves) -> bool:
+    messages = curves["messages"]["auto"]
+    return messages[max(messages)] <= 1.1 * messages[min(messages)]
+
+
 CLAIMS: Final[Mapping[str, Callable[[Curves], bool]]] = {
     "the overhead grows by less than a half": constant,
     "every algorithm delivers more than none in the largest network": works,
+    "what comes back costs auto no more in a larger network": auto_too,
 }
 
 EXPERIMENT: Final[Experiment] = figure_of(

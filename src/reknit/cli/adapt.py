@@ -126,6 +126,7 @@ def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tu
 
     Only segments are read that were written since the period began: a trace grows, and a period does not.
     """
+    from reknit.pipeline.flow import BadFlow
     from reknit.pipeline.flows.plan import FLOW
     from reknit.pipeline.plan import Planned, gather
     from reknit.pipeline.run import Order, run_flow
@@ -133,6 +134,8 @@ def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tu
     told, inputs = Planned(begin, end), {"trace": order.trace}
     wanted = Order(FLOW, told, inputs, order.tables, only=("flows",), allow_gaps=True, newer_than=begin - CLOCKS_S_MAX)
     report = run_flow(spark, wanted)
+    if lacking := [f"{path}: {problem}" for each in report.inputs for path, problem in each.broken_files.items()]:
+        raise BadFlow(f"{len(lacking)} segments of the trace cannot be read: {lacking[0]}")
     gathered = gather(spark.read.parquet(f"{order.tables}/flows"))
     missing = any(each.missing for each in report.inputs)
     return *gathered, _missing_since(spark, order.trace, begin) if missing else 0

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from reknit.cli._problem import BadInput
 from reknit.cli.adapt import _end_of_period, _go_on, _Order, _recall
 from reknit.client import connect
-from reknit.planning.adapt import Adapter, BadMemory
+from reknit.planning.adapt import Adapter
 from reknit.planning.gains import Flow
 from reknit.planning.plan import Evidence, Plan, Rules, make_plan
 
@@ -94,7 +95,7 @@ def test_a_process_goes_on_where_another_was(network: Any, tmp_path: Path) -> No
     _recall(second, str(state))
     assert second == first
     state.write_text("{}")
-    with pytest.raises(BadMemory, match="not written by an adapter"):
+    with pytest.raises(BadInput, match="not written by an adapter"):
         _recall(second, str(state))
 
 
@@ -108,6 +109,23 @@ def test_a_network_in_trouble_is_left_alone(
     assert (trouble["period"], "trouble" in trouble) == (1, True)
     assert adapter.pending is None  # it would not rest on two periods running
     assert (tmp_path / "state").exists()
+
+
+def test_memory_that_cannot_be_kept_or_read_is_said_in_one_line(
+    reknit: Reknit, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is watched; and while it runs, it is trouble of that period."""
+    (tmp_path / "other").write_text("{}")
+    for state, why in ((tmp_path, "Is a directory"), (tmp_path / "no" / "state", "there is no directory")):
+        found = reknit("adapt", "--trace", "trace", "--state", str(state))
+        assert (found.code, found.err.startswith(f"reknit: --state {state}: {why}")) == (2, True)
+    found = reknit("adapt", "--trace", "trace", "--state", str(tmp_path / "other"))
+    assert (found.code, f"--state {tmp_path / 'other'}: not written by an adapter" in found.err) == (2, True)
+    capfd.readouterr()
+    told = replace(order(tmp_path / "no" / "state"), admin=["http://127.0.0.1:9"])
+    _end_of_period(Adapter(), told, TALK, EVIDENCE)
+    (trouble,) = said(capfd)
+    assert trouble["trouble"].endswith(f"; --state {tmp_path / 'no' / 'state'}: No such file or directory")
 
 
 def planned() -> Plan:

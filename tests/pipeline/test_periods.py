@@ -68,7 +68,8 @@ def test_what_is_missing_is_missing_in_one_period(spark: SparkSession, tmp_path:
 def test_trouble_with_the_trace_is_trouble_of_that_period(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """There is no trace yet; then an empty one; then no room for tables, twice; then no broker answers."""
+    """There is no trace yet; then an empty one; then no room for tables, twice; then no broker answers; then a
+    segment is broken, so that it is not known what the period has carried."""
     now, adapter = time.time(), Adapter()
     adapter.pending = make_plan([("a", "b")], [], Evidence(0, 0, 0.0), Rules())
     capfd.readouterr()
@@ -85,9 +86,12 @@ def test_trouble_with_the_trace_is_trouble_of_that_period(
     _period(spark, adapter, order(tmp_path), now - 1.0, now + 1.0)
     (tmp_path / "tables" / "quarantine").unlink()
     _period(spark, adapter, order(tmp_path), now - 1.0, now + 1.0)
+    (tmp_path / "trace" / "node-b1" / "segment-00000002.parquet").write_text("cut off")
+    _period(spark, adapter, order(tmp_path), now - 1.0, now + 1.0)
     lines = said(capfd)
-    assert [line["period"] for line in lines] == [1, 2, 3, 4, 5]
+    assert [line["period"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert "there is nothing to read" in lines[0]["trouble"]
     assert "there is no new Parquet file" in lines[1]["trouble"]
     assert all("no answer" not in line["trouble"] for line in lines[2:4])
     assert "no answer from this broker" in lines[4]["trouble"]
+    assert "1 segments of the trace cannot be read" in lines[5]["trouble"]

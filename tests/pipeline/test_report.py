@@ -31,7 +31,8 @@ def test_what_was_never_written_is_said_with_the_way_out() -> None:
         refuse_gaps("trace", {f"b{number}": 1000 + number for number in range(1, 8)})
     assert str(raised.value) == (
         "trace: it says itself that records are missing in it (b1: 1,001, b2: 1,002, b3: 1,003, b4: 1,004, b5: 1,005, "
-        "and of 2 others), so what is counted would be wrong; --allow-gaps makes the tables of what there is"
+        "and of 2 others), so what is counted would be wrong; `reknit pipeline` and `reknit plan` make tables of what "
+        "there is with --allow-gaps"
     )
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from reknit.pipeline.flow import BadFlow
 from reknit.pipeline.trace import TRACE
-from reknit.pipeline.wishes import Wished, homes, interests, network, rates, wants
+from reknit.pipeline.wishes import Wished, homes, interests, network, not_rated, not_wanted, rates, wants
 from reknit.trace.records import DRAINED
 
 TOLD = Wished()
@@ -75,6 +75,9 @@ def test_who_wants_what(spark: SparkSession) -> None:
     )
     expected = [("a", "t/1"), ("a", "t/2"), ("b", "t/3"), ("b", "t/4"), ("b", "t/5")]
     assert rows_of(wants(TOLD, made), "broker", "topic") == expected
+    said = {row["reason"]: row["rows"] for row in not_wanted(TOLD, made).collect()}
+    assert said == {"wishes that were taken back": 2, "words about wishes after which there was another": 2}
+    assert sum(row["wishes"] for row in wants(TOLD, made).collect()) + sum(said.values()) == made.count()
     at = homes(TOLD, made)
     assert rows_of(at, "client", "broker") == [("guest", "a"), ("one", "a"), ("two", "b")]
     named = {row["user_id"]: row["client"] for row in at.collect()}
@@ -90,5 +93,7 @@ def test_how_much_is_published(spark: SparkSession) -> None:
         ("t/0", 3.0, 0.0, 4.0),
         ("t/1", 3.0, 1.0, 5.0),
     ]
-    later = rates(Wished(since=2.0, until=5.0), made)
-    assert rows_of(later, "topic", "events") == [("t/0", 2.0), ("t/1", 1.0)]
+    told = Wished(since=2.0, until=5.0)
+    assert rows_of(rates(told, made), "topic", "events") == [("t/0", 2.0), ("t/1", 1.0)]
+    others = [("events published too early", 2), ("events published too late", 1)]
+    assert rows_of(not_rated(told, made), "reason", "rows") == others

@@ -67,6 +67,18 @@ def test_topics_that_only_the_user_has_brought_may_be_left_out() -> None:
         assert placement.utilities(1, [0], asked=0)[1][0] == expected
 
 
+def test_nobody_flees_from_its_own_load() -> None:
+    """Two users that share nothing, each alone at its broker: to move would bring nothing, so both stay."""
+    placement = Placement(4, 4, options=PlacementOptions(load_weight=1.0, own_topics=False, gain_min=0.05))
+    placement.place(1, [0], 0)
+    placement.place(2, [1, 2], 1)
+    placement.exchange()
+    assert [placement.join(1, [0], 0), placement.join(2, [1, 2], 1)] == [0, 1]
+    placement.place(3, [3], 1)
+    placement.exchange()
+    assert placement.join(3, [3], 1) == 2  # the load of others counts
+
+
 @pytest.mark.parametrize("similarity", ["overlap", "jaccard", "cosine"])
 def test_brokers_want_fewer_topics_than_where_users_are_placed_by_chance(similarity: str) -> None:
     placement = placed(PlacementOptions(load_weight=1.0, similarity=similarity))

@@ -82,8 +82,18 @@ def adapt(
 def _recall(adapter: Adapter, state: str) -> None:
     from pathlib import Path
 
-    if state and Path(state).exists():
-        adapter.recall(Path(state).read_bytes())
+    from reknit.cli._problem import BadInput
+    from reknit.planning.adapt import BadMemory
+
+    if not state:
+        return
+    if not Path(state).parent.is_dir():
+        raise BadInput(f"--state {state}: there is no directory {Path(state).parent}")
+    try:
+        if Path(state).exists():
+            adapter.recall(Path(state).read_bytes())
+    except (OSError, BadMemory) as error:
+        raise BadInput(f"--state {state}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _go_on(spark: SparkSession, adapter: Adapter, order: _Order) -> None:
@@ -114,9 +124,7 @@ def _period(spark: SparkSession, adapter: Adapter, order: _Order, begin: float, 
         if missing:  # what the period has carried is not known then
             raise BadFlow(f"{missing:,} records are missing in the trace, as it says itself")
     except (BadFlow, RowsLost, PySparkException, Py4JError, OSError) as trouble:
-        adapter.miss()
-        _remember(adapter, order)
-        _say_trouble(order, adapter, " ".join(str(trouble).split())[:TROUBLE_CHARS_MAX])
+        _miss(adapter, order, " ".join(str(trouble).split())[:TROUBLE_CHARS_MAX])
         return
     _end_of_period(adapter, order, flows, evidence)
 
@@ -126,6 +134,7 @@ def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tu
 
     Only segments are read that were written since the period began: a trace grows, and a period does not.
     """
+    from reknit.pipeline.flow import BadFlow
     from reknit.pipeline.flows.plan import FLOW
     from reknit.pipeline.plan import Planned, gather
     from reknit.pipeline.run import Order, run_flow
@@ -133,6 +142,8 @@ def _watched(spark: SparkSession, order: _Order, begin: float, end: float) -> tu
     told, inputs = Planned(begin, end), {"trace": order.trace}
     wanted = Order(FLOW, told, inputs, order.tables, only=("flows",), allow_gaps=True, newer_than=begin - CLOCKS_S_MAX)
     report = run_flow(spark, wanted)
+    if lacking := [f"{path}: {problem}" for each in report.inputs for path, problem in each.broken_files.items()]:
+        raise BadFlow(f"{len(lacking)} segments of the trace cannot be read: {lacking[0]}")
     gathered = gather(spark.read.parquet(f"{order.tables}/flows"))
     missing = any(each.missing for each in report.inputs)
     return *gathered, _missing_since(spark, order.trace, begin) if missing else 0
@@ -169,9 +180,21 @@ def _end_of_period(adapter: Adapter, order: _Order, flows: list[Flow], evidence:
                 _carry_out(operator, decision.plan, order)
     except (BadInput, Failed, NoTree) as trouble:
         if adapter.window == before:
-            adapter.miss()
-            _remember(adapter, order)
-        _say_trouble(order, adapter, str(trouble))
+            _miss(adapter, order, str(trouble))
+        else:
+            _say_trouble(order, adapter, str(trouble))
+
+
+def _miss(adapter: Adapter, order: _Order, trouble: str) -> None:
+    """Pass over a period, whatever else is in the way."""
+    from reknit.cli._problem import Failed
+
+    adapter.miss()
+    try:
+        _remember(adapter, order)
+    except Failed as more:
+        trouble = f"{trouble}; {more}"
+    _say_trouble(order, adapter, trouble)
 
 
 def _wanted(operator: Operator, adapter: Adapter) -> dict[str, list[Pattern]]:
@@ -204,14 +227,19 @@ def _carry_out(operator: Any, plan: Plan, order: _Order) -> None:
 
 
 def _remember(adapter: Adapter, order: _Order) -> None:
-    """Before anything is changed: whoever goes on after a crash rests, too."""
+    """Before anything is changed: whoever goes on after a crash rests, too. ``Failed`` if it cannot be kept."""
     import os
     from pathlib import Path
 
+    from reknit.cli._problem import Failed
+
     if order.state and not order.dry_run:
         fresh = Path(f"{order.state}.new")
-        fresh.write_bytes(adapter.written())
-        os.replace(fresh, order.state)
+        try:
+            fresh.write_bytes(adapter.written())
+            os.replace(fresh, order.state)
+        except OSError as error:
+            raise Failed(f"--state {order.state}: {error.strerror or error}") from error
 
 
 def _say(order: _Order, adapter: Adapter, links: list[Link], flows: list[Flow], decision: Decision) -> None:

@@ -94,7 +94,8 @@ def make(
     with with_spark():
         from reknit.cli._plans.make import Source, make_any
 
-        plan = make_any(Source(traces, tables, since, master, remote, allow_gaps), known[kind])
+        source = Source(traces, tables, since, master, remote, allow_gaps, lambda line: typer.echo(line, err=True))
+        plan = make_any(source, known[kind])
     from reknit.cli._plans.keep import note_trace, write
 
     write(out, write_plan(plan))
@@ -137,7 +138,7 @@ def _draw(plan: AnyPlan, picture: str) -> None:
     made = io.BytesIO()
     trees = (("before", plan.before, plan.cost_before), ("after", plan.after, plan.cost_after))
     draw([Picture(f"{title}: {cost:,} crossings", links) for title, links, cost in trees], made)
-    write(picture, made.getvalue())
+    write(picture, made.getvalue(), "--picture")
 
 
 def _print(plan: AnyPlan, as_json: bool) -> None:

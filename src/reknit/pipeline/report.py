@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["InputReport", "Report", "RowsLost", "StepReport", "balance", "lines", "refuse_gaps", "said_missing"]
+__all__ = ["InputReport", "Report", "RowsLost", "StepReport", "balance", "lines", "not_read", "refuse_gaps"]
+__all__ += ["said_missing"]
 
 NAMED_MAX = 5
 """Of those whose records are missing, in one line."""
@@ -81,7 +82,7 @@ def refuse_gaps(name: str, missing: Mapping[str, int]) -> None:
     if missing:
         raise RowsLost(
             f"{name}: it says itself that records are missing in it ({said_missing(missing)}), so what is counted "
-            "would be wrong; --allow-gaps makes the tables of what there is"
+            "would be wrong; `reknit pipeline` and `reknit plan` make tables of what there is with --allow-gaps"
         )
 
 
@@ -92,16 +93,21 @@ def said_missing(missing: Mapping[str, int]) -> str:
     return ", ".join(named[:NAMED_MAX]) + others
 
 
+def not_read(given: InputReport) -> Iterator[str]:
+    """What of an input is in no table, for people."""
+    if given.missing:
+        yield f"missing: {sum(given.missing.values()):,}  never written ({said_missing(given.missing)})"
+    for reason, rows in given.quarantined.items():
+        yield f"set aside: {rows:,}  {reason}"
+    for path, problem in given.broken_files.items():
+        yield f"broken: {path}: {problem}"
+
+
 def lines(report: Report) -> Iterator[str]:
     """For people."""
     for each in report.inputs:
         yield f"in   {each.name}: {each.rows:,} rows in {each.files:,} files, {each.clean:,} of them clean"
-        if each.missing:
-            yield f"       missing: {sum(each.missing.values()):,}  never written ({said_missing(each.missing)})"
-        for reason, rows in each.quarantined.items():
-            yield f"       set aside: {rows:,}  {reason}"
-        for path, problem in each.broken_files.items():
-            yield f"       broken: {path}: {problem}"
+        yield from (f"       {line}" for line in not_read(each))
     for step in report.steps:
         part = f" {step.part}" if step.part else ""
         stands = f", for {step.carried:,}{part} before" if step.carried is not None else ""

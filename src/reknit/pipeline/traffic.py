@@ -175,10 +175,12 @@ def held(trace: DataFrame, come: Kind = Kind.SUBSCRIBED, gone: Kind = Kind.UNSUB
     return _wishes(trace, come, gone).where(_over(come).isNull())
 
 
-def not_held(told: Watched, trace: DataFrame) -> DataFrame:
+def not_held(
+    told: Parameters, trace: DataFrame, come: Kind = Kind.SUBSCRIBED, gone: Kind = Kind.UNSUBSCRIBED
+) -> DataFrame:
     """What was said of wishes and does not hold at the end: of what a client says of one, the last word counts."""
-    wishes = _wishes(trace)
-    last = wishes.withColumn("reason", _over()).where(F.col("reason").isNotNull()).withColumn("rows", F.lit(1))
+    wishes = _wishes(trace, come, gone)
+    last = wishes.withColumn("reason", _over(come)).where(F.col("reason").isNotNull()).withColumn("rows", F.lit(1))
     earlier = wishes.select(F.lit(_SAID_AGAIN).alias("reason"), (F.col("words") - 1).alias("rows"))
     both = last.select("reason", "rows").unionByName(earlier).groupBy("reason")
     return both.agg(F.sum("rows").alias("rows")).select(F.lit("trace").alias("table"), "reason", "rows")

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from reknit.pipeline.flow import BadFlow, Parameters, columns, told
 from reknit.pipeline.trace import place, placed
-from reknit.pipeline.traffic import held, is_kind
+from reknit.pipeline.traffic import held, is_kind, not_held, part
 from reknit.trace.records import DRAINED, Kind
 
 __all__ = ["HOMES", "INTERESTS", "NETWORK", "RATES", "WANTS", "Wished", "homes", "interests", "network", "rates"]
-__all__ += ["wants"]
+__all__ += ["PUBLICATIONS", "WORDS", "not_rated", "not_wanted", "wants"]
 
 
 class Wished(Parameters, frozen=True):
@@ -48,28 +48,52 @@ def network(told: Wished, trace: DataFrame) -> DataFrame:
     return there.withColumn("broker", F.col("node")).select(*NETWORK.fieldNames())
 
 
-WANTS = columns(broker="string", topic="string")
-"""Which broker has clients that want which topic, at the end; members of groups count."""
+WANTS = columns(broker="string", topic="string", wishes="long")
+"""Which broker has clients that want which topic, at the end, and by how many wishes; members of groups count."""
+
+WORDS = part("words about wishes", Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.JOINED, Kind.PARTED)
 
 
 def wants(told: Wished, trace: DataFrame) -> DataFrame:
     rows = held(trace).unionByName(held(trace, Kind.JOINED, Kind.PARTED))
     named = rows.select(F.col("node").alias("broker"), F.col("pattern_topic").alias("topic"))
-    return named.distinct().select(*WANTS.fieldNames())
+    counted = named.groupBy("broker", "topic").agg(F.count(F.lit(1)).alias("wishes"))
+    return counted.select(*WANTS.fieldNames())
+
+
+def not_wanted(told: Wished, trace: DataFrame) -> DataFrame:
+    """What was said of wishes, and of groups, and does not hold at the end."""
+    both = not_held(told, trace).unionByName(not_held(told, trace, Kind.JOINED, Kind.PARTED))
+    return both.groupBy("table", "reason").agg(F.sum("rows").alias("rows"))
 
 
 RATES = columns(topic="string", events="double", first="double", last="double")
 """How many events there were of each topic, in the time that was watched."""
 
+PUBLICATIONS = part("publications", Kind.PUBLISHED)
+
 
 def rates(told: Wished, trace: DataFrame) -> DataFrame:
-    rows = trace.where(is_kind(Kind.PUBLISHED) & (F.col("time") >= told.since))
-    if told.until:
-        rows = rows.where(F.col("time") < told.until)
+    rows = trace.where(PUBLICATIONS.rows(told) & _outside(told).isNull())
     counted = rows.groupBy("topic").agg(
         F.count(F.lit(1)).cast("double").alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
     )
     return counted.select(*RATES.fieldNames())
+
+
+def not_rated(told: Wished, trace: DataFrame) -> DataFrame:
+    """The publications at other times."""
+    others = trace.where(PUBLICATIONS.rows(told)).withColumn("reason", _outside(told)).where("reason IS NOT NULL")
+    counted = others.groupBy("reason").agg(F.count(F.lit(1)).alias("rows"))
+    return counted.select(F.lit("trace").alias("table"), "reason", "rows")
+
+
+def _outside(told: Wished) -> Column:
+    """Why a publication does not count; null if it does."""
+    late = F.col("time") >= told.until if told.until else F.lit(False)
+    return F.when(F.col("time") < told.since, F.lit("events published too early")).when(
+        late, F.lit("events published too late")
+    )
 
 
 HOMES = columns(user_id="long", client="string", broker="string")

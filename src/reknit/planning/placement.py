@@ -6,7 +6,9 @@ its cluster, since nobody knows more. Brokers of a cluster tell each other what 
 broker knows itself as it is, and the others as they were (``exchange``).
 
 The utility is that of live brokers (``model.similarity``). These leave the client's own subscriptions out of ``L``,
-want a least gain, and let nobody go again too soon; here it is all as the paper has it.
+want a least gain, and let nobody go again too soon; here it is all as the paper has it, unless ``own_topics`` is false:
+then what a user has brought itself is no load either, for it takes that along. Otherwise whoever is alone with its
+topics would flee from its own load, to any broker that has none.
 
 Owns: who is where. Must not know: how a user is told, or when clusters exchange what they know.
 """
@@ -32,7 +34,8 @@ class PlacementOptions:
     """w_l. The paper gives no value but 0."""
     similarity: str = "overlap"
     own_topics: bool = True
-    """Whether a broker's topics count that only this very user has brought: then it rather stays where it is."""
+    """Whether a broker's topics count that only this very user has brought: then it rather stays where it is. If not,
+    its subscriptions are no load of its broker either."""
     gain_min: float = 0.0
     """Who is somewhere goes elsewhere only where it is better off by more than this; the paper has no such bound."""
 
@@ -87,7 +90,7 @@ class Placement:
         common = self._told[rows].sum(axis=0, dtype=np.int32)[visible]
         sizes, loads = self._told_sizes[visible], self._told_loads[visible]
         common[own] = sum(self._counts_here(user, topic, asked) for topic in rows)
-        sizes[own], loads[own] = self.sizes[asked], self.loads[asked]
+        sizes[own], loads[own] = self.sizes[asked], self.loads[asked] - self._taken_along(user, asked)
         alike = self._similarity(common, len(rows), sizes)
         return visible, utility(alike, loads, float(loads.sum()), self.options.load_weight)
 
@@ -95,6 +98,11 @@ class Placement:
         count = int(self.counts[topic, asked])
         mine = self.home.get(user) == asked and topic in self.topics[user]
         return count > (mine and not self.options.own_topics)
+
+    def _taken_along(self, user: int, asked: int) -> int:
+        """Of the load of the broker that is asked, what would leave with the user."""
+        here = self.home.get(user) == asked and not self.options.own_topics
+        return len(self.topics[user]) if here else 0
 
     def join(self, user: int, topics: Sequence[int], asked: int) -> int:
         """A user asks a broker where to be, with all its topics: at first, and whenever they change."""

@@ -61,13 +61,17 @@ def plan(spark: SparkSession, records: list[Record], directory: Path) -> Plan:
 
 
 def by_the_verb(records: list[Record], directory: Path, capsys: pytest.CaptureFixture[str]) -> bytes:
-    """In the session that is there, from a directory of another name."""
+    """In the session that is there, from a directory of another name, in which one more segment cannot be read."""
     write_segment(to_table(records), directory / "elsewhere" / "node-all", 1)
+    broken = directory / "elsewhere" / "node-all" / "segment-00000002.parquet"
+    broken.write_text("cut off")
     words = ["plan", "--from", str(directory / "elsewhere"), "--tables", str(directory / "tables")]
     with pytest.raises(SystemExit) as ended:
         main([*words, "--out", str(directory / "plan.json"), "--json"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.encode() == (directory / "plan.json").read_bytes()
+    said = capsys.readouterr()
+    assert said.out.encode() == (directory / "plan.json").read_bytes()
+    assert f"broken: file:{broken}: " in said.err
     return (directory / "plan.json").read_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -59,6 +60,9 @@ def test_a_plan_of_the_ring(spark: SparkSession, tmp_path: Path, capsys: pytest.
     assert plan.cost_after < plan.cost_before
     assert (plan.evidence.events, plan.evidence.topics, plan.evidence.wants) == (EVENTS, 4, 12)
     assert plan.evidence.seconds == pytest.approx((EVENTS - 1) / 100)
+    report = json.loads((tmp_path / "tables" / "wishes" / "report.json").read_text())
+    carried = {step["name"]: step["carried"] for step in report["steps"]}
+    assert carried == {"network": None, "wants": 12, "rates": EVENTS}
     said = capsys.readouterr().out.splitlines()
     assert said[1].startswith(f"  places {' '.join(plan.steps[0].brokers)}  saves ")
     assert said[-1] == str(tmp_path / "one.json")

@@ -16,12 +16,12 @@ __all__ = ["note_trace", "noted_trace", "read", "write"]
 _NOTE = ".trace"
 
 
-def write(out: str, data: bytes) -> None:
+def write(out: str, data: bytes, flag: str = "--out") -> None:
     try:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         Path(out).write_bytes(data)
     except OSError as error:
-        raise BadInput(f"--out {out}: {error.strerror or error}") from error
+        raise BadInput(f"{flag} {out}: {error.strerror or error}") from error
 
 
 def read(file: str) -> AnyPlan:

@@ -5,15 +5,18 @@ Owns: which flows are run for which kind, and in which order. Must not know: how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from reknit.pipeline.flow import Flow, Parameters
 from reknit.pipeline.flows import placement, plan, ring, wishes
 from reknit.pipeline.mapping import Mapped, ring_plan_of
 from reknit.pipeline.placement import Placing, placement_plan_of
 from reknit.pipeline.plan import Planned, plan_of
+from reknit.pipeline.report import not_read
 from reknit.pipeline.run import Order, run_flow
 from reknit.pipeline.session import Place, session
 from reknit.pipeline.wishes import Wished
@@ -40,6 +43,8 @@ class Source:
     master: str
     remote: str
     allow_gaps: bool
+    say: Callable[[str], None]
+    """What of the trace could not be read, a line each: the plan rests on the others."""
 
 
 def make_any(source: Source, rules: Rules | RingRules | PlacementRules) -> AnyPlan:
@@ -55,10 +60,7 @@ def make_any(source: Source, rules: Rules | RingRules | PlacementRules) -> AnyPl
 
 
 def _tree(spark: SparkSession, source: Source, rules: Rules) -> Plan:
-    run_flow(
-        spark,
-        Order(plan.FLOW, Planned(source.since), {"trace": source.traces}, source.tables, allow_gaps=source.allow_gaps),
-    )
+    _read_trace(spark, source, plan.FLOW, Planned(source.since), source.tables)
     flows, links, wanted = _read(spark, source.tables, "flows", "links", "wanted")
     return plan_of(flows, links, wanted, rules)
 
@@ -95,9 +97,17 @@ def _placement(spark: SparkSession, source: Source, rules: PlacementRules) -> An
 
 def _wishes(spark: SparkSession, source: Source, names: tuple[str, ...]) -> dict[str, str]:
     out = f"{source.tables}/wishes"
-    told, inputs = Wished(source.since), {"trace": source.traces}
-    run_flow(spark, Order(wishes.FLOW, told, inputs, out, only=names, allow_gaps=source.allow_gaps))
+    _read_trace(spark, source, wishes.FLOW, Wished(source.since), out, names)
     return {name: f"{out}/{name}" for name in names}
+
+
+def _read_trace(
+    spark: SparkSession, source: Source, flow: Flow, told: Parameters, out: str, only: tuple[str, ...] = ()
+) -> None:
+    order = Order(flow, told, {"trace": source.traces}, out, only=only, allow_gaps=source.allow_gaps)
+    for each in run_flow(spark, order).inputs:
+        for line in not_read(each):
+            source.say(line)
 
 
 def _read(spark: SparkSession, where: str, *names: str) -> list[DataFrame]:

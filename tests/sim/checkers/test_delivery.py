@@ -322,3 +322,12 @@ def test_two_that_are_in_no_swap_with_each_other_release_from_nothing() -> None:
 def test_once_all_was_calm_a_swap_is_over() -> None:
     story = _swapping().calm().published("a", ONE).delivered("x", "xan", ONE).changed("c", WITHOUT, "a")
     assert len(_what(story.calm())) == 1
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_link_that_is_moved_over_a_new_one_is_as_new_as_that(known: bool) -> None:
+    """b3 is linked with b2; then b1's link to b2 leads to b3, which has heard of what is wanted at b1 or not yet."""
+    story = Story().network("b1-b2").attached("b1", "cay", "a").calm().linked("b2", "b3").linked("b3", "b2")
+    story = story.calm() if known else story
+    found = _found(story.link_moved("b1", "b2", "b3").published("b3", ONE).settled("b3", ONE).calm())
+    assert found == (["('b1.1', 1) (a) never reached cay at b1 over 1 links"] if known else [])

@@ -192,7 +192,7 @@ class Ledger:
     def _move_link(self, mover: str, middle: str, goal: str) -> None:
         """Ways that led over the old link lead over the new one, and that of the middle and the goal if need be."""
         old, new, third = edge(mover, middle), edge(mover, goal), edge(middle, goal)
-        if old in self.fresh:
+        if old in self.fresh or third in self.fresh:  # whatever takes the new link has come over both
             self.fresh[new] = None
         self.links.pop(old, None)
         self.links[new] = None

@@ -107,7 +107,7 @@ def see_what_is_left_before_the_update(patch: Patch) -> None:
 @plant
 def ignore_nothing(patch: Patch) -> None:
     """Row 9: without the ignore table."""
-    patch.setattr(Path, "ignores", lambda self, peer, pattern: False)
+    patch.setattr(Path, "ignored", lambda self, peer: ())
 
 
 @plant

@@ -345,7 +345,7 @@ class Broker:
             self.routing.receive(peer, Unsub(self.replacing.admitted(peer, message.patterns)))
         elif not isinstance(message, Snapshot):
             self.routing.receive(peer, message)
-        elif self.routing.receive_snapshot(peer, message):
+        elif self.routing.receive_snapshot(peer, self.replacing.completed(peer, message)):
             self._on_overlay_events(self.overlay.heard(peer))
             if swaps.counts(peer):
                 self._heard(peer)

@@ -6,7 +6,7 @@ from reknit.core.overlay.change import make_change
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
 from reknit.trace.records import Kind
-from reknit.wire.messages import Ctrl, Rec, Sub, Unsub
+from reknit.wire.messages import Ctrl, Rec, Snapshot, Sub, Unsub
 from tests.core.desk import Desk
 from tests.sim.heard import Stage
 
@@ -105,6 +105,22 @@ def test_an_acknowledgement_ends_the_ignoring_of_its_own_change_only() -> None:
     e.say(Ctrl("c"))
     e.say(Unsub([P]))
     assert desk.routes() == []
+
+
+def test_what_a_neighbour_tells_anew_before_it_has_handled_the_rec_takes_nothing_away() -> None:
+    """We have been restarted, and the Rec has overtaken what it tells us: 914007 of --focus crashes."""
+    desk = Desk("b", "e", name="a")
+    desk.linked("b", 1, P)
+    e = desk.far_end("e", 2)
+    e.greet()
+    change = make_change("c", "path", ["a", "e"], ["d", "b"])
+    desk.vanish("b", change)
+    desk.substitute(change)
+    e.say(Snapshot([("", [Q])], last=True))
+    assert sorted(desk.routes()) == [("e", "p"), ("e", "q")]
+    e.say(Ctrl("c"))
+    e.say(Unsub([P]))
+    assert desk.routes() == [("e", "q")]
 
 
 def test_a_neighbour_that_was_restarted_is_believed_at_once() -> None:

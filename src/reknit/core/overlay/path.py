@@ -9,7 +9,8 @@ what A wanted: construction before destruction. A ``Flush`` behind B's unsubscri
 should be; then D makes up for what its side has come to want since the old link was lost.
 
 Clients go on meanwhile. An unsubscription that crosses a ``Rec`` on the head would take away what the receiver does not
-know yet to be its own: it is ignored until ``Ctrl`` says that the ``Rec`` has been handled.
+know yet to be its own: it is ignored until ``Ctrl`` says that the ``Rec`` has been handled. All that it tells anew, to
+a sender in its next life, may cross it, too, and lacks the same.
 
 Brokers off the path hear nothing, for what anybody but them wants from behind their neighbour has not changed. After
 each edit routing may look again whether somebody has to be told something; if the path is what was said, nobody has.
@@ -175,11 +176,10 @@ class Path(Strategy):
 
     # --- crossing unsubscriptions
 
-    def ignores(self, peer: str, pattern: Pattern) -> bool:
-        return any(
-            name == peer and each.until is not None and pattern in each.patterns
-            for (name, _), each in self._ignored.items()
-        )
+    def ignored(self, peer: str) -> Iterable[Pattern]:
+        for (name, _), each in self._ignored.items():
+            if name == peer and each.until is not None:
+                yield from each.patterns
 
     def _ctrl(self, peer: str, id_: str) -> None:
         """The neighbour counts on these from now on, even if its unsubscriptions have been heeded too early."""

@@ -41,6 +41,7 @@ from reknit.wire.messages import (
     Prepared,
     Rec,
     RepairMessage,
+    Snapshot,
 )
 
 __all__ = ["REPLACEMENTS", "Replacing"]
@@ -194,8 +195,17 @@ class Replacing:
 
     def admitted(self, peer: str, patterns: list[Pattern]) -> list[Pattern]:
         """Of what a neighbour unsubscribes from, that which is to be heeded."""
-        some = self.strategies.values()
-        return [pattern for pattern in patterns if not any(each.ignores(peer, pattern) for each in some)]
+        ignored = self._ignored(peer)
+        return [pattern for pattern in patterns if pattern not in ignored]
+
+    def completed(self, peer: str, snapshot: Snapshot) -> Snapshot:
+        """What a neighbour tells anew, and what it does not know yet to be wanted through it."""
+        if not snapshot.last or not (ignored := self._ignored(peer)):
+            return snapshot
+        return Snapshot([*snapshot.entries, ("", list(ignored))], last=True)
+
+    def _ignored(self, peer: str) -> dict[Pattern, None]:
+        return {pattern: None for each in self.strategies.values() for pattern in each.ignored(peer)}
 
     # --- what becomes of links
 

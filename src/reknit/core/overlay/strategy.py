@@ -84,9 +84,9 @@ class Strategy(ABC):
         """``peer`` is no neighbour any more; what it wanted may still be in the table. It will not answer."""
         return
 
-    def ignores(self, peer: str, pattern: Pattern) -> bool:
-        """Whether an unsubscription of ``peer`` from ``pattern`` is not to be heeded."""
-        return False
+    def ignored(self, peer: str) -> Iterable[Pattern]:
+        """The patterns from which an unsubscription of ``peer`` is not to be heeded."""
+        return ()
 
     # --- times
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from reknit.sim.checkers.delivery import Tally, check_delivery, check_delivery_on_ring
-from reknit.trace.records import BEGINS_ANEW
+from reknit.trace.records import BEGINS_ANEW, DRAINED
 from tests.sim.checkers.telling import Story, event
 
 ONE = event("a", 1)
@@ -331,3 +331,11 @@ def test_a_link_that_is_moved_over_a_new_one_is_as_new_as_that(known: bool) -> N
     story = story.calm() if known else story
     found = _found(story.link_moved("b1", "b2", "b3").published("b3", ONE).settled("b3", ONE).calm())
     assert found == (["('b1.1', 1) (a) never reached cay at b1 over 1 links"] if known else [])
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_broker_that_was_drained_and_is_back_may_leave_something_behind(back: bool) -> None:
+    story = _settled().changed("b2", DRAINED)
+    story = story.started("b2") if back else story
+    found = _found(story.published("b1", ONE).unlinked("b2", "b3").settled("b1", ONE).calm())
+    assert bool(found) is not back

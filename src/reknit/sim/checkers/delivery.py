@@ -160,6 +160,8 @@ class Ledger:
         link, kind = edge(record.node, record.peer), record.kind
         if kind is Kind.CHANGE:
             self._follow_change(record)
+        elif kind is Kind.STARTED:  # it may have died as it left, and is one of the tree again
+            self.drained.pop(record.node, None)
         elif kind is Kind.LINK_ADDED and link not in self.links:
             self.links[link] = self.fresh[link] = None
             self.paths.clear()

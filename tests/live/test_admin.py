@@ -237,7 +237,7 @@ def test_its_paths_are_listed_and_each_is_there(plan: Callable[..., BrokerPlan])
     async def run() -> None:
         async with broker_running(plan()) as broker, door(broker) as http:
             paths = (await http.get("/")).json()["paths"]
-            assert len(paths) == 16
+            assert len(paths) == 17
             for each in paths:
                 method, path = each.split()
                 assert (await http.request(method, path)).status_code not in (404, 405), each

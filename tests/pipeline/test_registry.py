@@ -6,6 +6,7 @@ import pytest
 
 from reknit.pipeline.flow import BadFlow
 from reknit.pipeline.registry import all_flows, find_flow
+from tests.pipeline.tiny import TINY
 
 
 def test_the_flows_are_there_by_their_names() -> None:
@@ -24,3 +25,7 @@ def test_a_flow_is_sound_and_says_what_it_is_for(name: str) -> None:
 def test_an_unknown_flow_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadFlow, match=r"there is no flow visit; there are: .*visits"):
         find_flow("visit")
+
+
+def test_each_flow_has_a_tiny_input_for_the_tests_that_run_them_all() -> None:
+    assert sorted(TINY) == sorted(all_flows())

@@ -67,4 +67,5 @@ TINY: dict[str, Callable[[Path], Made]] = {
     "traffic": _trace,
     "verdict": _trace,
     "visits": _visits,
+    "wishes": _trace,
 }

@@ -11,8 +11,6 @@ import time
 from reknit.live.address import Address, port_is_free
 
 HERE = "127.0.0.1"
-
-
 ROWS_FIRST = 15100
 ROWS_PER_WORKER = 600
 """Rows are below all that a network chooses by itself, and each worker of the suite has its own part;

@@ -31,12 +31,18 @@ def _lose_one_each(table: RoundTable, sources: int) -> None:
             table.events(table.n, numbered("a", number, (PA, number), source=f"p{source}.1", **marks))
 
 
-def test_where_many_sources_lack_little_a_fellow_is_asked_for_all_of_the_pattern() -> None:
+def _ten_lack_one_each(wants: int) -> RoundTable:
+    """``f`` wants this; of ten sources one event each was lost, and it was time to ask."""
     table = _table(hold_s_max=1.0)
     table.client("ann", A)
-    _meet(table, "f", PA)
+    _meet(table, "f", wants)
     _lose_one_each(table, 10)
     table.run(0.35)
+    return table
+
+
+def test_where_many_sources_lack_little_a_fellow_is_asked_for_all_of_the_pattern() -> None:
+    table = _ten_lack_one_each(PA)
     (question,) = _asked(table)
     assert (question.source, question.lost, question.address, question.key) == ("f.1", [], "f:1", 7)
     assert [(source, ranges) for source, ((_, _, ranges),) in question.others] == [
@@ -46,20 +52,12 @@ def test_where_many_sources_lack_little_a_fellow_is_asked_for_all_of_the_pattern
 
 
 def test_who_wants_something_else_is_no_fellow() -> None:
-    table = _table(hold_s_max=1.0)
-    table.client("ann", A)
-    _meet(table, "f", PB)
-    _lose_one_each(table, 10)
-    table.run(0.35)
+    table = _ten_lack_one_each(PB)
     assert {each.source for each in _asked(table)} == {f"p{each}.1" for each in range(10)}
 
 
 def test_what_a_fellow_does_not_have_its_publisher_is_asked_for() -> None:
-    table = _table(hold_s_max=1.0)
-    table.client("ann", A)
-    _meet(table, "f", PA)
-    _lose_one_each(table, 10)
-    table.run(0.35)
+    table = _ten_lack_one_each(PA)
     (question,) = _asked(table)
     back = [numbered("a", 2, (PA, 2), source=f"p{each}.1") for each in range(8)]
     table.direct(Repair("f", question.asker.round, [0.0] * 8, back))

@@ -5,7 +5,7 @@ Each entry breaks the protocol in one place, as a tired programmer might. None i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -26,9 +26,7 @@ from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.repair import Repair
 from reknit.core.overlay.swapdeaths import SwapDeaths
 from reknit.core.overlay.swaplink import SwapLinks
-from reknit.core.overlay.swaplocks import SwapLocks
-from reknit.core.overlay.swapreturns import SwapReturns
-from reknit.core.overlay.swapstate import Swapping, SwapState
+from reknit.core.overlay.swapstate import Swapping
 from reknit.core.overlay.triangle import Triangle
 from reknit.core.overlay.walk import Walk
 from reknit.core.overlay.wave import Answer, Search
@@ -60,7 +58,7 @@ from reknit.model.pattern import Pattern
 from reknit.model.topic import filter_covers
 from reknit.sim.schedule import Focus
 from reknit.trace.records import Kind
-from reknit.wire.messages import Events, Mode, Opened, Rest, Silent, Sought, Steered, Sub, Unsub
+from reknit.wire.messages import Events, Known, Mode, Opened, Rest, Silent, Sought, Steered, Sub, Unsub
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -236,27 +234,6 @@ def a_snapshot_only_adds(patch: Patch) -> None:
     patch.setattr(SubscriptionForwarding, "replace", replace)
 
 
-@near(1563)
-@among("crashes")
-@plant
-def believe_that_a_goal_which_died_had_been_heard(patch: Patch) -> None:
-    original = SwapLinks._doubt_goal
-
-    def doubt(self: SwapLinks, goal: str) -> None:
-        if any(each.goal == goal and each.part is Part.MIDDLE for each in self.closing.values()):
-            original(self, goal)
-
-    patch.setattr(SwapLinks, "_doubt_goal", doubt)
-
-
-def _move_links_before_older_ones_are_empty(patch: Patch) -> None:
-    """For bugs that schedules find in chains of such swaps only; near those seeds this alone is not found.
-
-    Brokers that wait until links are empty hardly come to need what these bugs take away.
-    """
-    patch.setattr(SwapLocks, "emptying", "")
-
-
 @near(25)
 @plant
 def cover_by_topic_alone(patch: Patch) -> None:
@@ -408,7 +385,7 @@ def take_others_in_while_claiming_to_be_alone(patch: Patch) -> None:
     patch.setattr(Links, "asks_alone", property(lambda self: False))
 
 
-@near(685)  # where nobody else sees it
+@near(1531)  # where nobody else sees it
 @only("tree")
 @plant
 def let_two_searches_pass(patch: Patch) -> None:
@@ -812,17 +789,6 @@ def drop_what_was_deferred_though_it_is_wanted_again(patch: Patch) -> None:
     patch.setattr(Walk, "_following", lambda self: "")
 
 
-@near(1345)
-@plant
-def say_over_the_new_link_what_the_old_one_is_still_said_about(patch: Patch) -> None:
-    original = Walk.__init__
-
-    def init(self: Walk, *args: Any, flushes: bool) -> None:
-        original(self, *args, flushes=False)
-
-    patch.setattr(Walk, "__init__", init)
-
-
 # --- brokers with stores
 
 
@@ -916,36 +882,6 @@ def settle_a_copy_where_there_are_no_stores(patch: Patch) -> None:
             kept(self, event, sender, custody)
 
     patch.setattr(Transit, "_entrust", entrust)
-
-
-@near(1740)
-@among("stores")
-@plant
-def let_a_mark_overtake_the_events_that_it_stands_for(patch: Patch) -> None:
-    patch.setattr(SwapReturns, "_is_behind", lambda self, hold: False)
-    _move_links_before_older_ones_are_empty(patch)
-
-
-@near(1740)
-@among("stores")
-@plant
-def free_others_in_the_midst_of_what_is_freed(patch: Patch) -> None:
-    original = Overlay._on_messages
-
-    def on_messages(self: Overlay, *given: Any) -> Iterator[Any]:
-        yield from original(self, *given)
-        yield from self._go_on()
-
-    patch.setattr(Overlay, "_on_messages", on_messages)
-    _move_links_before_older_ones_are_empty(patch)
-
-
-@near(2161)
-@among("stores")
-@plant
-def wait_for_a_copy_that_is_the_first_one_come_round(patch: Patch) -> None:
-    patch.setattr(SwapState, "leads_round", lambda self, peer, back: False)
-    _move_links_before_older_ones_are_empty(patch)
 
 
 # --- links that lose events, and their recovery
@@ -1074,6 +1010,24 @@ def send_once_what_a_group_shares(patch: Patch) -> None:
 def forget_heartbeats_that_a_neighbour_has_forgotten(patch: Patch) -> None:
     patch.setattr(Link, "lasting", tuple(kind for kind in Link.lasting if kind is not Silent))
     patch.setattr(Silence, "_say_later", lambda self, signature, count, now: None)
+
+
+# --- memories of another tree
+
+
+@near(1002718)
+@among("crashes")
+@plant
+def believe_the_last_who_tells_of_an_origin_alone(patch: Patch) -> None:
+    original = GlobalTable.receive
+
+    def receive(self: GlobalTable, neighbour: str, message: Any) -> None:
+        if isinstance(message, Known) and not self._knows_better(message.origin):
+            for other in [each for each in self._said.get(message.origin, {}) if each != neighbour]:
+                self._turn(message.origin, other, neighbour)
+        original(self, neighbour, message)
+
+    patch.setattr(GlobalTable, "receive", receive)
 
 
 # --- what goes with a session where events are lost

@@ -66,6 +66,26 @@ def test_a_stream_keeps_the_order_and_loses_nothing(seed: int, gaps: list[float]
     assert pair.network.traffic.frames == pair.network.traffic.bytes == len(frames)
 
 
+@given(st.integers(), st.lists(st.tuples(st.sampled_from(["send", "cut", "heal"]), st.floats(0, 0.4)), max_size=40))
+def test_a_stream_keeps_the_order_through_cuts_that_begin_and_end_while_frames_are_under_way(
+    seed: int, deeds: list[tuple[str, float]]
+) -> None:
+    pair, frames = Pair(seed, latency_s_max=0.5), list[bytes]()
+    for deed, gap in deeds:
+        pair.kernel.run(until=pair.kernel.now + gap)
+        match deed:
+            case "send":
+                frames.append(bytes((len(frames),)))
+                pair.send(frames[-1])
+            case "cut":
+                pair.network.cut("a", "b")
+            case "heal":
+                pair.network.heal()
+    pair.network.heal()
+    pair.kernel.run()
+    assert pair.arrived() == frames
+
+
 def test_latencies_are_as_told() -> None:
     pair = Pair(latency_s_min=0.1, latency_s_max=0.3)
     start = pair.kernel.now

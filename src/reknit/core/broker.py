@@ -120,7 +120,7 @@ class Broker:
         self.overlay.recall(notes)
         self.routing = make_routing(options.routing, options.covering, self.turn, self._send)
         edits = Edits(self.routing) if isinstance(self.routing, SubscriptionForwarding) else None
-        tree = (self.turn, self.links, self.overlay, edits, options.covering)
+        tree = (self.turn, self.links, self.overlay, edits, self.routing.doubts, options.covering)
         self.replacing = Replacing(*tree, options.changes, options.overlay, options.repair, rng, self.source)
         expected = [name for name in (*founded, *wanted) if name not in self.overlay.swaps.hidden()]
         self.gate = Gate(expected, options.gate_s_max, self.overlay.swaps.keepers())

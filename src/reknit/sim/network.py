@@ -53,7 +53,8 @@ class _End:
     known: bool = False  # the node has been told of this end
     deaf: bool = False  # what is under way towards this end will not arrive
     arrives_at: float = 0.0  # streams: the last frame towards this end
-    waiting: deque[bytes] = field(default_factory=deque)  # streams: towards this end, while cut off
+    line: deque[bytes] = field(default_factory=deque)  # streams: what is under way towards this end, in its order
+    stopped: int = 0  # how many of these wait for a cut to heal
 
 
 class Network:
@@ -110,10 +111,9 @@ class Network:
                 self.kernel.after(2 * self._latency(end.node, end.other), self._lose, conn, "connection reset")
         elif not self.is_stream(end.node, end.other):
             self._send_datagram(end, frame)
-        elif self._cut(end.node, end.other):
-            far.waiting.append(frame)
         else:
-            self._send_stream(end.peer, far, frame)
+            far.line.append(frame)
+            self._set_out(end.peer, far)
 
     def send_directly(self, node: str, peer: str, datagram: bytes) -> None:
         """A datagram past all links, whatever those are made of."""
@@ -172,8 +172,9 @@ class Network:
         for direction in directions or list(self._cuts):
             self._cuts.pop(direction, None)
         for conn, end in list(self._ends.items()):
-            while end.waiting and not self._cut(end.other, end.node):
-                self._send_stream(conn, end, end.waiting.popleft())
+            stopped, end.stopped = end.stopped, 0
+            for _ in range(stopped):
+                self._set_out(conn, end)
 
     # --- inside
 
@@ -185,19 +186,23 @@ class Network:
             return self.latency_of(one, other)
         return self.rng.uniform(self.options.latency_s_min, self.options.latency_s_max)
 
-    def _send_stream(self, conn: int, end: _End, frame: bytes) -> None:
-        end.arrives_at = max(end.arrives_at, self.kernel.now + self._latency(end.other, end.node))
-        self.kernel.at(end.arrives_at, self._arrive, conn, frame)
+    def _set_out(self, conn: int, end: _End) -> None:
+        """One more of the line will arrive, unless it is cut off; which one, the line says."""
+        if self._cut(end.other, end.node):
+            end.stopped += 1
+        else:
+            end.arrives_at = max(end.arrives_at, self.kernel.now + self._latency(end.other, end.node))
+            self.kernel.at(end.arrives_at, self._arrive, conn)
 
-    def _arrive(self, conn: int, frame: bytes) -> None:
-        """A cut that began while the frame was under way stops it, and all behind it, as it would a TCP segment."""
+    def _arrive(self, conn: int) -> None:
+        """A cut that began meanwhile stops it, and all behind it, as it would a TCP segment."""
         end = self._ends.get(conn)
         if end is None or end.deaf:
             return
-        if end.waiting or self._cut(end.other, end.node):
-            end.waiting.append(frame)
+        if self._cut(end.other, end.node):
+            end.stopped += 1
         else:
-            self.give(end.node, Received(conn, frame))
+            self.give(end.node, Received(conn, end.line.popleft()))
 
     def _send_datagram(self, end: _End, frame: bytes) -> None:
         for _ in range(self._copies(end.node, end.other)):

@@ -19,7 +19,7 @@ from reknit.sim.checkers.whole import check_whole
 from reknit.sim.cluster import Cluster
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import SWAP_WITHOUT, Kind
-from reknit.wire.messages import Ask, Close, Lock, LockAck, Open, Refuse, Seated, Snapshot
+from reknit.wire.messages import Ask, Close, Known, Lock, LockAck, Open, Refuse, Seated, Snapshot
 from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple
 from tests.sim.heard import SETTLE_S_MAX, Stage
@@ -493,6 +493,8 @@ def test_a_middle_that_comes_back_after_all_knows_nothing_of_what_is_behind_the_
     middle.say(word, Snapshot([("b", [pattern("b")])], last=True))
     assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "b")]
     middle.say(Snapshot([("b", []), ("x", [pattern("x")])], last=True))  # it goes by the new tree now
+    assert desk.routes() == [("a", "a"), ("a", "x"), ("b", "x")]
+    mover.say(Known("x", [], [pattern("x")]))
     assert desk.routes() == [("a", "a"), ("b", "x")]
 
 

@@ -7,7 +7,8 @@ import pytest
 from reknit.core.overlay.options import OverlayOptions
 from reknit.model.pattern import Pattern
 from reknit.sim.checkers.tables import check_tables
-from reknit.wire.messages import Seated
+from reknit.wire.messages import Known, Lock, LockNack, Seated
+from tests.core.desk import Desk, pattern
 from tests.core.overlay.triple import Triple, edges
 
 
@@ -154,3 +155,18 @@ def test_a_word_of_an_older_swap_does_not_spoil_the_tables_of_one_under_way(one:
         cluster.kernel.run(until=cluster.kernel.now + 0.05)
         assert cluster.settle(30.0)
         assert not list(check_tables(cluster.records, "subscription-forwarding", covering=False)), step
+
+
+def test_nobody_is_locked_who_hears_of_one_broker_from_two_sides() -> None:
+    """Complete knowledge: what is behind whom is told by names, which mean nothing as long as two tell of one."""
+    desk = Desk("a", "c", name="b", routing="global-table")
+    mover, goal = desk.linked("a", 1), desk.linked("c", 2)
+    mover.say(Known("x", [pattern("x")], []))
+    goal.say(Known("x", [pattern("x")], []))
+    mover.say(Lock(("a", 1 << 47), "b", "c", "a:1"))
+    (nack,) = [each for each in mover.heard() if isinstance(each, LockNack)]
+    assert nack.retry
+    assert nack.reason == "b hears of x from a and c, still"
+    goal.say(Known("x", [], [pattern("x")]))
+    mover.say(Lock(("a", 1 << 48), "b", "c", "a:1"))
+    assert [each.id for each in goal.heard() if isinstance(each, Lock)] == [("a", 1 << 48)]

@@ -7,14 +7,28 @@ from functools import partial
 
 import pytest
 
-from reknit.core.io import Due, Lost
+from reknit.core.io import LinkVanished, Lost
 from reknit.core.overlay.notes import Closing, Ended, Notes, Part, Stage, SwapNote, write_notes
 from reknit.core.overlay.swap import ID_FLOOR
 from reknit.sim.checkers.order import check_order
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
 from reknit.trace.records import Kind
-from reknit.wire.messages import Close, Events, Inquire, Leave, Lock, Mark, Open, Refuse, Seated, Snapshot
+from reknit.wire.messages import (
+    Close,
+    Events,
+    Inquire,
+    Leave,
+    Lock,
+    LockAck,
+    Mark,
+    Open,
+    Refuse,
+    Resent,
+    Seated,
+    Snapshot,
+    Steered,
+)
 from tests.core.desk import Desk, FarEnd, event, pattern
 from tests.core.overlay.triple import Triple
 
@@ -248,8 +262,7 @@ def test_so_it_does_if_the_goal_goes_before_it_has_taken_that_word() -> None:
     outside.say(Mark(asked.id, asked.of, asked.life, 1))
     assert _closed(goal)
     assert not _closed(mover)
-    list(desk.broker.overlay.cut("c", "lost", keep=False, lost=True))
-    desk.give(Due())
+    desk.give(LinkVanished("c", "strawman", "a:2"))
     assert _closed(mover)
 
 
@@ -307,3 +320,102 @@ def test_a_mark_does_not_wait_behind_a_step_that_waits_for_what_the_mark_is_to_f
     middle.say(Snapshot([], last=True))
     assert desk.deliveries() == [("late", "k")]
     assert desk.broker.overlay.swaps.current is None
+
+
+def test_a_goal_that_is_back_says_lock_ack_behind_what_comes_again_also_to_a_middle_that_dies_once_more() -> None:
+    """The mover takes what it holds of the goal's life before at that word, and all that is older for copies then."""
+    note = SwapNote(("a", ID_FLOOR | 1), "b", "c", "a:1", Part.GOAL, Stage.FLOOD)
+    desk = Desk("a", "b", "y", name="c", notes=write_notes(Notes(note)))
+    middle, source = desk.far_end("b", 1), desk.far_end("y", 2)
+    middle.greet()
+    middle.say(Snapshot([("", [pattern("#")])], last=True))
+    source.greet()
+    desk.give(Lost(1, "reset"))
+    reborn = desk.far_end("b", 3)
+    reborn.greet(incarnation=2)
+    assert not any(isinstance(each, LockAck) for each in reborn.heard())
+    (asked,) = [each for each in reborn.heard() if isinstance(each, Inquire)]
+    reborn.say(Resent(), Mark(asked.id, asked.of, asked.life, 1), Snapshot([("", [pattern("#")])], last=True))
+    source.say(Events([event("late", 1, "y.1")]), Resent(), Snapshot([], last=True))
+    mover = desk.far_end("a", 4)
+    mover.greet(linked=False)
+    mover.say(Resent())
+    said = [type(each) for each in reborn.heard() if isinstance(each, Steered | LockAck)]
+    assert said == [Steered, LockAck]
+
+
+def test_a_middle_that_holds_events_of_the_goal_back_closes_the_way_to_the_mover_behind_these() -> None:
+    """They were sent before the swap; by the goal, or behind that word, the mover would take them for copies."""
+    first, second = ("c", ID_FLOOR | 1), ("a", ID_FLOOR | 2)
+    note = SwapNote(second, "b", "c", "a:1", Part.MIDDLE, Stage.FLOOD)
+    desk = Desk("a", "c", name="b", notes=write_notes(Notes(note, ended=[Ended(first, "a")])))
+    mover, goal = desk.far_end("a", 1), desk.far_end("c", 2)
+    mover.greet()
+    mover.say(Resent(), Snapshot([("", [pattern("#")])], last=True))
+    goal.greet()
+    goal.say(Events([event("late", 1, "z.1")]), LockAck(second, True), Resent(), Snapshot([], last=True))
+    mover.say(Close(second, True, True))
+    assert not _closed(mover)
+    mover.say(Mark(first, "b", 1, 1))
+    said = [each for each in mover.heard() if isinstance(each, Events | Steered | Close)]
+    assert [type(each) for each in said] == [Steered, Close]
+    assert [each.topic for each in said[0].events] == ["late"]  # type: ignore[union-attr]
+
+
+def test_a_step_that_is_settled_later_travels_in_a_frame_of_its_own() -> None:
+    """Events of the same turn may wait for others that wait for the step: their frame settles as a whole."""
+    notes = Notes(closing={"b": Closing(("a", ID_FLOOR | 1), "c", "", Part.MOVER)})
+    desk = Desk("c", "x", name="a", notes=write_notes(notes))
+    goal, outside = desk.far_end("c", 1), desk.far_end("x", 2)
+    goal.greet()
+    goal.say(Resent(), Snapshot([("", [pattern("#")])], last=True))
+    outside.greet()
+    (asked,) = [each for each in outside.heard() if isinstance(each, Inquire)]
+    outside.say(
+        Events([event("late", 1, "x.1")]),
+        Resent(),
+        Snapshot([], last=True),
+        Mark(asked.id, asked.of, asked.life, 1),
+    )
+    frames = [frame.messages for frame in goal.data()]
+    assert [Close(asked.id, False, True)] in frames
+    assert goal.topics() == ["late"]
+
+
+def test_a_goal_that_dies_before_it_has_said_that_it_has_the_mover_hears_again_that_the_middle_is_out() -> None:
+    """Also where the replaced link is empty by now: without that word its tables would never count."""
+    id_ = ("a", ID_FLOOR | 1)
+    note = SwapNote(id_, "b", "c", "a:1", Part.MIDDLE, Stage.FLOOD)
+    desk = Desk("a", "c", name="b", notes=write_notes(Notes(note)))
+    mover, goal = desk.far_end("a", 1), desk.far_end("c", 2)
+    mover.greet()
+    mover.say(Resent(), Snapshot([], last=True))
+    goal.greet()
+    goal.say(LockAck(id_, True), Resent(), Snapshot([], last=True))
+    mover.say(Close(id_, True, True))
+    goal.ack()
+    mover.say(Leave())
+    mover.ack()
+    assert not desk.broker.overlay.swaps.closing
+    desk.give(Lost(2, "reset"))
+    reborn = desk.far_end("c", 3)
+    reborn.greet(incarnation=2)
+    assert Close(id_, True, True) in reborn.heard()
+
+
+def test_what_a_mark_stands_behind_goes_on_before_what_has_waited_for_the_mark() -> None:
+    """All of it: what the mover sends is younger, and behind it the rest would be taken for copies."""
+    one, other = ("a", ID_FLOOR | 1), ("b", ID_FLOOR | 2)
+    notes = Notes(ended=[Ended(one, "b"), Ended(other, "d")])
+    desk = Desk("a", "b", "d", name="c", notes=write_notes(notes))
+    desk.client("k", pattern("#"))
+    mover, both, outside = (desk.far_end(name, conn) for name, conn in (("a", 1), ("b", 2), ("d", 3)))
+    for far in (mover, both, outside):
+        far.greet()
+        far.say(Resent(), Snapshot([], last=True))
+    mover.say(Events([event("third", 3, "z.1")]))
+    both.say(Events([event("first", 1, "z.1")]))
+    both.say(Events([event("second", 2, "z.1")]), Mark(one, "c", 1, 1))
+    assert desk.deliveries() == []
+    outside.say(Mark(other, "c", 1, 1))
+    assert desk.deliveries() == [("first", "k"), ("second", "k"), ("third", "k")]

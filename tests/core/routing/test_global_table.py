@@ -88,39 +88,67 @@ def test_an_origin_may_come_to_lie_behind_another_neighbour() -> None:
     alone = Alone("m", "n")
     alone.routing.receive("m", Known("z", [A], []))
     alone.routing.receive_snapshot("n", Snapshot([("z", [A, B])], last=True))
-    assert alone.entries("m") == []
     assert alone.entries("n") == [A, B]
     alone.routing.forget("m")
+    assert alone.entries("m") == []
     assert alone.entries("n") == [A, B]
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_one_that_told_of_an_origin_hears_of_it_when_it_lies_elsewhere(whole: bool) -> None:
-    """It may have forgotten it by then, and what is known here already is no news for anybody else."""
+def test_what_one_takes_back_leaves_what_another_says(whole: bool) -> None:
+    """A memory of another tree that comes and goes: those that heard of the origin by it keep what is true."""
+    alone = Alone("l", "m", "n")
+    alone.routing.receive("m", Known("z", [A, B], []))
+    alone.routing.receive("n", Known("z", [A, B], []))
+    alone.said.clear()
+    if whole:
+        alone.routing.receive_snapshot("n", Snapshot([], last=True))
+    else:
+        alone.routing.receive("n", Known("z", [], [A, B]))
+    assert alone.entries("m") == [A, B]
+    assert alone.entries("n") == []
+    assert alone.said == [("m", Known("z", [], [A, B]))]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_one_that_told_of_an_origin_hears_what_others_say_of_it(whole: bool) -> None:
+    """It may have forgotten it by then; and what is known here already is no news for anybody else."""
     alone = Alone("m", "n", "o")
     alone.routing.receive("m", Known("x", [A, B], []))
     alone.said.clear()
     if whole:
         alone.routing.receive_snapshot("n", Snapshot([("x", [A])], last=True))
-        assert alone.said == [
-            ("m", Known("x", [A], [])),
-            ("m", Known("x", [], [B])),
-            ("o", Known("x", [], [B])),
-        ]
     else:
         alone.routing.receive("n", Known("x", [A], []))
-        assert alone.said == [("m", Known("x", [A, B], []))]
+    assert alone.said == [("m", Known("x", [A], []))]
+    alone.said.clear()
+    alone.routing.tell("m")
+    alone.routing.tell("o")
+    assert alone.said == [
+        ("m", Snapshot([("x", [A])], last=True)),
+        ("o", Snapshot([("x", [A, B])], last=True)),
+    ]
 
 
-def test_of_itself_a_neighbour_knows_better_than_others() -> None:
+def test_as_long_as_two_tell_of_one_origin_there_are_doubts() -> None:
+    alone = Alone("m", "n")
+    alone.routing.receive("m", Known("z", [A], []))
+    assert alone.routing.doubts() == ""
+    alone.routing.receive("n", Known("z", [B], []))
+    assert alone.routing.doubts() == "b hears of z from m and n, still"
+    alone.routing.receive("m", Known("z", [], [A]))
+    assert alone.routing.doubts() == ""
+
+
+def test_a_neighbour_that_goes_leaves_what_others_say_of_it() -> None:
     alone = Alone("m", "n")
     alone.routing.receive("m", Known("m", [A], []))
     alone.routing.receive_snapshot("n", Snapshot([("m", [A, B])], last=True))
     alone.routing.receive("n", Known("m", [], [A]))
     assert alone.entries("m") == [A]
-    assert alone.entries("n") == []
+    assert alone.entries("n") == [B]
     alone.routing.forget("m")
-    alone.routing.receive("n", Known("m", [B], []))
+    assert alone.entries("m") == []
     assert alone.entries("n") == [B]
 
 
@@ -132,7 +160,20 @@ def test_of_what_is_behind_them_some_know_better_than_the_one_who_tells() -> Non
     assert (alone.entries("m"), alone.entries("n")) == ([A], [B])
     alone.routing.beside = ()
     alone.routing.receive_snapshot("n", Snapshot([("z", [A])], last=True))
-    assert (alone.entries("m"), alone.entries("n")) == ([], [A])
+    assert (alone.entries("m"), alone.entries("n")) == ([A], [A])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_whoever_yields_to_others_can_still_take_back_what_it_has_said(whole: bool) -> None:
+    alone = Alone("n")
+    alone.routing.receive("n", Known("z", [A, B], []))
+    alone.routing.receive("m", Known("z", [A], []))
+    alone.routing.beside = ("m",)
+    if whole:
+        alone.routing.receive_snapshot("n", Snapshot([("z", [A, B])], last=True))
+    else:
+        alone.routing.receive("n", Known("z", [], [A, B]))
+    assert (alone.entries("m"), alone.entries("n")) == ([A], [])
 
 
 def test_a_neighbour_is_not_told_what_it_has_told() -> None:

@@ -11,7 +11,7 @@ Owns: which strategy hears what. Must not know: routes, or what a strategy does.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from reknit.core.io import LinkAppeared, LinkVanished, Replace, Substitute
 from reknit.core.links.links import Answered, LinkEvent, Links, Renewed, Stranger, TurnedAway
@@ -57,6 +57,7 @@ class Replacing:
         links: Links,
         overlay: Overlay,
         tables: Tables | None,
+        doubts: Callable[[], str],
         covering: bool,
         options: ChangeOptions,
         times: OverlayOptions,
@@ -64,11 +65,15 @@ class Replacing:
         rng: random.Random,
         source: str,
     ) -> None:
-        """``tables``: None where routing cannot be edited. ``source``: no other life of any broker has it."""
+        """``tables``: None where routing cannot be edited. ``doubts``: why routing is not sure now who is where.
+
+        ``source``: no other life of any broker has it.
+        """
         self.turn = turn
         self.links = links
         self.overlay = overlay
         self.tables = tables
+        self.doubts = doubts
         self.covering = covering
         self.options = options
         self.new_links = NewLinks(turn, links, overlay, times.lease_s)
@@ -137,7 +142,7 @@ class Replacing:
     def unsettled(self) -> str:
         """Why this broker takes part in no swap now, apart from its lock: both would edit the same routes."""
         settled = self.new_links.at_rest and all(each.at_rest for each in self.strategies.values())
-        return "" if settled else f"the routes of {self.turn.node} still follow a link that was replaced"
+        return self.doubts() if settled else f"the routes of {self.turn.node} still follow a link that was replaced"
 
     def operate(self, each: Replace | LinkVanished | LinkAppeared | Substitute) -> Iterator[OverlayEvent]:
         match each:

@@ -406,7 +406,7 @@ class SwapLinks(SwapReturns):
         """What the former life of ``peer`` had heard, and had passed on or not."""
         note = swap.note
         if note.part is Part.GOAL and note.stage is Stage.FLOOD and not note.opened:
-            self._send(note.middle, LockAck(note.id, True))
+            self._say_late(note.middle, LockAck(note.id, True))  # what came before it may have to come again itself
         elif note.part is Part.MOVER and note.stage is Stage.MOVED and peer == note.middle:
             self._send(note.middle, Open(note.id, True))
 

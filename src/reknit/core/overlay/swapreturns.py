@@ -104,6 +104,7 @@ class SwapReturns(SwapStalls):
         self._late: list[tuple[str, Step, Custody | None]] = []  # to be said when this broker routes
         self._marks: list[tuple[Mark, Custody]] = []  # to be passed on when this broker routes
         self._awaited: dict[str, tuple[SwapId, float]] = {}  # who is to answer before what is late is said; until when
+        self._behind_goal: list[tuple[str, Message, Custody]] = []  # closes the way of what is held back of the goal
         self._left_in: dict[str, int] = {}  # by far end of a replaced link that has left it: in which of its lives
 
     # --- a new life
@@ -158,7 +159,8 @@ class SwapReturns(SwapStalls):
             return
         if custody is not None:
             custody.pending += 1
-        self._late.append((peer, step, custody))
+        if custody is not None or (peer, step, None) not in self._late:
+            self._late.append((peer, step, custody))
 
     def _say_what_is_late(self) -> None:
         if not self.ready or self._awaited:
@@ -188,11 +190,21 @@ class SwapReturns(SwapStalls):
     def stalls(self, peer: str, message: Message, custody: Custody) -> bool:
         if not self._is_awaited(message) and super().stalls(peer, message, custody):
             return True
-        if not self._waits_behind(peer, message):
+        if self._waits_for_goal(message):
+            self._behind_goal.append((peer, message, custody))
+        elif self._waits_behind(peer, message):
+            self._held_back.setdefault(peer, []).append((message, custody))
+        else:
             return False
         custody.pending += 1
-        self._held_back.setdefault(peer, []).append((message, custody))
         return True
+
+    def _waits_for_goal(self, message: Message) -> bool:
+        """At the middle: what is held back of the goal was sent before the swap, and goes to the mover while it may."""
+        swap = self.current
+        if swap is None or swap.note.part is not Part.MIDDLE or not isinstance(message, Close):
+            return False
+        return message.from_mover and message.id == swap.note.id and swap.note.goal in self._held_back
 
     def _is_awaited(self, message: Message) -> bool:
         """A mark that is to end a hold: what it stands behind may wait for what is held."""
@@ -212,7 +224,11 @@ class SwapReturns(SwapStalls):
         return self.holds_back(peer) and isinstance(message, Events | Steered | Leave | Moving)
 
     def unstalled(self) -> list[tuple[str, Message, Custody]]:
-        return super().unstalled() or (self._freed() if self._holds or self._held_back else [])
+        freed = super().unstalled() or (self._freed() if self._holds or self._held_back else [])
+        if not freed and self._behind_goal and not self._waits_for_goal(self._behind_goal[0][1]):
+            freed, self._behind_goal = self._behind_goal, []
+            self.turn.custodies.extend(custody for _, _, custody in freed)
+        return freed
 
     def _freed(self) -> list[tuple[str, Message, Custody]]:
         self._holds = [hold for hold in self._holds if not self._is_over(hold)]
@@ -412,11 +428,10 @@ class SwapReturns(SwapStalls):
         return (peer, *(third for each in ended if (third := _third(each, peer))))
 
     def _forget_ended(self) -> None:
-        for id_, until in list(self._ended_until.items()):
-            if self.turn.now >= until:
-                del self._ended_until[id_]
-                self.ended.pop(id_, None)
-                self.links.changed = True
+        for id_ in [id_ for id_, until in self._ended_until.items() if self.turn.now >= until]:
+            del self._ended_until[id_]
+            self.ended.pop(id_, None)
+            self.links.changed = True
 
     @property
     def returning(self) -> bool:

@@ -361,5 +361,10 @@ class SwapState:
     def _send(self, peer: str, step: Step, custody: Custody | None = None) -> None:
         if self.current is not None:
             self.current.triangle.flush()  # a step never overtakes events
-        if (link := self.links.of.get(peer)) is not None:
-            self.history.sent(change_name(step.id), link.send(step, custody))
+        if (link := self.links.of.get(peer)) is None:
+            return
+        if custody is not None:  # in a frame of its own: events beside it may not be settled before it is, in a circle
+            link.flush()
+        self.history.sent(change_name(step.id), link.send(step, custody))
+        if custody is not None:
+            link.flush()

@@ -55,7 +55,7 @@ class Walk:
     ) -> None:
         """``refusal``: why a strategy cannot be used here; ``drop``: give up the new link to this broker, and why.
 
-        ``flushes``: whether routing takes the last word about a broker for the truth, from whichever side it comes.
+        ``flushes``: whether what was said by the old tree is waited for, lest a broker is heard of from two sides.
         Then nothing may be said over the new link before all has been heard that was said because the old one is gone.
         """
         self.turn = turn

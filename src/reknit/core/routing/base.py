@@ -26,7 +26,7 @@ MESSAGE_PATTERNS_MAX = 64
 """Patterns in one message; more go in several, so that a frame stays within its bound."""
 
 NEIGHBOUR_PATTERNS_MAX = 1_000_000
-"""What a neighbour may want. Beyond it nothing is entered, and whatever is not is seen in the trace."""
+"""What a neighbour may want; with complete knowledge all of them. Beyond it nothing is entered, as the trace says."""
 
 
 class Routing(ABC):
@@ -88,6 +88,10 @@ class Routing(ABC):
     def begin_session(self, neighbour: str) -> None:
         """A new session: a snapshot that was under way will not be finished."""
         self._parts.pop(neighbour, None)
+
+    def doubts(self) -> str:
+        """Why it is not certain now who is behind which neighbour, for people to read; no link should move then."""
+        return ""
 
     # --- neighbours that stand for each other
     #

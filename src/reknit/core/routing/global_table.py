@@ -1,8 +1,13 @@
 """Complete knowledge: every broker knows the subscriptions of every broker (SWAP, section VI).
 
-What the clients of one broker (the *origin*) want is flooded along the tree under its name; each broker remembers from
-which neighbour it learns of an origin, and that is the direction of the origin. A link that moves needs no tables to
-travel, only directions to change; the price is a table that holds the whole network.
+What the clients of one broker (the *origin*) want is flooded along the tree under its name; each broker remembers which
+neighbour tells of an origin, and that is the direction of the origin. A link that moves needs no tables to travel,
+only directions to change; the price is a table that holds the whole network.
+
+While the tree changes, two neighbours may tell of the same origin: one of them by memory. What each says is kept apart,
+and passed on to all but itself. So what one takes back leaves what the other says; and since on a tree no word comes
+back to whoever said it, a memory that nobody confirms dies out. Until then no link moves here: its brokers would agree
+on what is behind it by the names of origins alone, which means nothing if two tell of one.
 
 Owns: what is known of each origin, and its direction. Must not know: how the tree is shaped beyond the neighbours.
 """
@@ -26,8 +31,7 @@ class GlobalTable(Routing):
     def __init__(self, turn: Turn, send: Sender) -> None:
         super().__init__(turn, send)
         self._own: Counter[Pattern] = Counter()  # how many of our clients want it
-        self._known: dict[str, dict[Pattern, None]] = {}  # by origin
-        self._towards: dict[str, str] = {}  # origin -> neighbour
+        self._said: dict[str, dict[str, dict[Pattern, None]]] = {}  # by origin, and by the neighbour that tells of it
         self._behind: Counter[tuple[str, Pattern]] = Counter()  # origins behind a neighbour that want a pattern
         self._told: dict[str, None] = {}
         self._paused: dict[str, list[tuple[str, Known]]] = {}  # what waits for a neighbour, and from whom it is
@@ -46,23 +50,23 @@ class GlobalTable(Routing):
                 self._spread(Known(self.turn.node, [], [pattern]), apart_from="")
 
     def receive(self, neighbour: str, message: Message) -> None:
-        if isinstance(message, Known) and not self._knows_better(message.origin, neighbour):
-            self._learn(neighbour, message)
+        if isinstance(message, Known):
+            added = [] if self._knows_better(message.origin) else message.added
+            self._learn(neighbour, Known(message.origin, added, message.removed))
 
-    def _knows_better(self, origin: str, neighbour: str) -> bool:
-        """Of us, and of a neighbour that has told of itself, nobody else has news, only memories of another tree."""
-        towards = self._towards.get(origin)
-        near = origin == self.turn.node or (towards == origin != neighbour and origin in self._told)
-        return near or towards in self.beside
+    def _knows_better(self, origin: str) -> bool:
+        """Of us nobody has news, only memories; and a neighbour's may be of another tree than this broker goes by."""
+        return origin == self.turn.node or any(each in self.beside for each in self._said.get(origin, ()))
 
     def tell(self, neighbour: str) -> None:
         self._told[neighbour] = None
         self._paused.pop(neighbour, None)
-        entries: list[Entry] = [(self.turn.node, list(self._own))]
-        entries += [
-            (origin, list(patterns)) for origin, patterns in self._known.items() if self._towards[origin] != neighbour
-        ]
-        self._send_snapshot(neighbour, entries)
+        known = [(origin, list(self._said_by_others(origin, neighbour))) for origin in self._said]
+        self._send_snapshot(neighbour, [(self.turn.node, list(self._own)), *(each for each in known if each[1])])
+
+    def _said_by_others(self, origin: str, neighbour: str) -> dict[Pattern, None]:
+        said = self._said[origin].items()
+        return {pattern: None for each, patterns in said if each != neighbour for pattern in patterns}
 
     def forget(self, neighbour: str) -> None:
         self._told.pop(neighbour, None)
@@ -75,15 +79,16 @@ class GlobalTable(Routing):
         wanted: dict[str, dict[Pattern, None]] = {}
         for origin, patterns in entries:
             wanted.setdefault(origin, {}).update(dict.fromkeys(patterns))
-        others = () if self.partly else self._towards.items()
-        gone = [origin for origin, towards in others if towards == neighbour and origin not in wanted]
-        for origin, patterns_now in [*wanted.items(), *((origin, {}) for origin in gone)]:
-            if self._knows_better(origin, neighbour):
-                continue
-            before = self._known.get(origin, {})
-            added = [each for each in patterns_now if each not in before]
-            removed = [each for each in before if each not in patterns_now]
-            self._learn(neighbour, Known(origin, added, removed))
+        before = {origin: said[neighbour] for origin, said in self._said.items() if neighbour in said}
+        gone = [] if self.partly else [origin for origin in before if origin not in wanted]
+        for origin in [*wanted, *gone]:
+            was, now = before.get(origin, {}), {} if self._knows_better(origin) else wanted.get(origin, {})
+            added = [each for each in now if each not in was]
+            self._learn(neighbour, Known(origin, added, [each for each in was if each not in now]))
+
+    def doubts(self) -> str:
+        origin = next((origin for origin, said in self._said.items() if len(said) > 1), "")
+        return origin and f"{self.turn.node} hears of {origin} from {' and '.join(self._said[origin])}, still"
 
     # --- neighbours that stand for each other: only directions change
 
@@ -95,7 +100,7 @@ class GlobalTable(Routing):
             self.send(neighbour, news)
 
     def behind(self, neighbour: str) -> list[Entry]:
-        return [(origin, []) for origin, towards in self._towards.items() if towards == neighbour]
+        return [(origin, []) for origin, said in self._said.items() if neighbour in said]
 
     def apart_from(self, one: str, other: str) -> list[Entry]:
         return []  # all that is not behind the one
@@ -120,49 +125,49 @@ class GlobalTable(Routing):
 
     def split(self, old: str, new: str, behind_old: list[Entry], behind_new: list[Entry]) -> None:
         for origin, _ in behind_new:
-            if self._towards.get(origin) == old:
-                self._turn_towards(origin, new)
+            self._turn(origin, old, new)
         self._told[new] = None
         self._paused[new] = list(self._paused.setdefault(old, []))
 
     def _turn_all(self, old: str, new: str) -> None:
-        for origin in [origin for origin, towards in self._towards.items() if towards == old]:
-            self._turn_towards(origin, new)
+        for origin in self._said:
+            self._turn(origin, old, new)
 
-    def _turn_towards(self, origin: str, neighbour: str) -> None:
+    def _turn(self, origin: str, old: str, new: str) -> None:
         """An origin may come to lie behind another neighbour; what is known of it comes along."""
-        former = self._towards.get(origin)
-        if former is not None and former != neighbour:
-            for pattern in self._known[origin]:
-                self._count(former, pattern, -1)
-                self._count(neighbour, pattern, +1)
-            self._towards[origin] = neighbour
+        said = self._said.get(origin, {})
+        if old in said and old != new:
+            there = said.setdefault(new, {})
+            for pattern in said.pop(old):
+                self._count(old, pattern, -1)
+                if pattern not in there:
+                    there[pattern] = None
+                    self._count(new, pattern, +1)
 
     def _learn(self, neighbour: str, news: Known) -> None:
-        origin = news.origin
-        known = self._known.setdefault(origin, {})
-        former = self._towards.get(origin, neighbour)
-        self._turn_towards(origin, neighbour)
-        self._towards[origin] = neighbour
-        if former != neighbour and former in self._told:  # it has told us of the origin, and was not told
-            self._say(former, Known(origin, [each for each in known if each not in news.removed], []), neighbour)
-        added = [each for each in dict.fromkeys(news.added) if each not in known]
-        removed = [each for each in dict.fromkeys(news.removed) if each in known]
-        room = base.NEIGHBOUR_PATTERNS_MAX - sum(map(len, self._known.values())) if added else 0
-        for pattern in added[max(room, 0) :]:
-            self._see_too_many(neighbour, pattern)
-        del added[max(room, 0) :]
+        said = self._said.setdefault(news.origin, {})
+        here = said.setdefault(neighbour, {})
+        added = self._with_room(neighbour, [each for each in dict.fromkeys(news.added) if each not in here])
+        removed = [each for each in dict.fromkeys(news.removed) if each in here]
         for pattern in added:
-            known[pattern] = None
+            here[pattern] = None
             self._count(neighbour, pattern, +1)
         for pattern in removed:
-            del known[pattern]
+            del here[pattern]
             self._count(neighbour, pattern, -1)
-        if not known:
-            del self._known[origin]
-            del self._towards[origin]
-        if added or removed:
-            self._spread(Known(origin, added, removed), apart_from=neighbour)
+        self._spread(Known(news.origin, added, removed), apart_from=neighbour)
+        if not here:
+            del said[neighbour]
+        if not said:
+            del self._said[news.origin]
+
+    def _with_room(self, neighbour: str, added: list[Pattern]) -> list[Pattern]:
+        if not added:
+            return added
+        room = base.NEIGHBOUR_PATTERNS_MAX - sum(len(each) for said in self._said.values() for each in said.values())
+        for pattern in added[max(room, 0) :]:
+            self._see_too_many(neighbour, pattern)
+        return added[: max(room, 0)]
 
     def _count(self, neighbour: str, pattern: Pattern, change: int) -> None:
         self._behind[neighbour, pattern] += change
@@ -173,9 +178,12 @@ class GlobalTable(Routing):
             self._add(neighbour, pattern)
 
     def _spread(self, news: Known, apart_from: str) -> None:
+        """What others have said as well is no news, for all but those."""
+        said = self._said.get(news.origin, {})
         for neighbour in self._told:
             if neighbour != apart_from:
-                self._say(neighbour, news, apart_from)
+                others = [patterns for each, patterns in said.items() if each not in (neighbour, apart_from)]
+                self._say(neighbour, _without(news, others) if others else news, apart_from)
 
     def _say(self, neighbour: str, news: Known, source: str) -> None:
         parts = [Known(news.origin, some, []) for some in chunks(news.added)]
@@ -185,3 +193,11 @@ class GlobalTable(Routing):
         else:
             for part in parts:
                 self.send(neighbour, part)
+
+
+def _without(news: Known, others: list[dict[Pattern, None]]) -> Known:
+    added, removed = (
+        [pattern for pattern in patterns if not any(pattern in each for each in others)]
+        for patterns in (news.added, news.removed)
+    )
+    return Known(news.origin, added, removed)

@@ -137,6 +137,9 @@ class History:
                 marks.append(self._forget([link]))
             case Kind.CRASHED:
                 marks.append(Crashed(entry.node))
+            case Kind.STARTED:
+                self._drained.pop(entry.node, None)  # it has died while it left, and is back
+                return
             case Kind.CALM:
                 marks += self._calm(entry.time)
             case _:
@@ -171,12 +174,12 @@ class History:
         return Excused(tuple(link for members in torn for link in _between(members)))
 
     def _move(self, mover: str, middle: str, goal: str) -> Moved:
-        old, new = _edge(mover, middle), _edge(mover, goal)
-        if old in self._fresh:
+        old, new, third = _edge(mover, middle), _edge(mover, goal), _edge(middle, goal)
+        if old in self._fresh or third in self._fresh:  # the new link stands for both
             self._fresh[new] = None
         self._links.pop(old, None)
         self._links[new] = None
-        return Moved(old, new, _edge(middle, goal))
+        return Moved(old, new, third)
 
     def _forget(self, gone: list[Edge]) -> Gone:
         """A broker that was drained has left nothing behind: what has passed its links is owed as before."""

@@ -305,13 +305,14 @@ def test_what_a_session_has_had_and_lacks_is_bounded() -> None:
     def rest(had: dict[str, list[tuple[int, int]]], *lacks: tuple[str, int, int, list[tuple[int, int]]]) -> Rest:
         return Rest("ann", 1, b"", False, {}, [], had, [(5, 1.0, 2.0)], list(lacks))
 
-    good = rest({"s.1": runs[1:]}, ("s.1", 5, 9, runs[1:]))
-    assert decode(encode(_data(good))) == _data(good)
+    for good in (rest({"s.1": runs[1:]}, ("s.1", 5, 9, runs[1:])), rest({}, ("s.1", 5, 0, [(1, 2)]))):
+        assert decode(encode(_data(good))) == _data(good)
     for bad in (
         rest({"s.1": runs}),
         rest({}, ("s.1", 5, 9, runs)),
         rest({"s.1": [(3, 2)]}),
         rest({}, ("s.1", 5, 0, [])),
+        rest({}, ("s.1", 5, -1, [(1, 2)])),
         rest({}, ("s" * 1000, 5, 9, [])),
         Rest("ann", 1, b"", False, {}, [], {}, [(5, -1.0, 1.0)]),
         Rest("ann", 1, b"", False, {}, [], {}, [(5, 1.0, 1.0)] * (RUNS_MAX + 1)),

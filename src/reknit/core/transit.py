@@ -89,7 +89,7 @@ class Transit:
             sessions.departures.is_early = recovery.leaving.is_early
             sessions.departures.last_words = recovery.leave
             sessions.arrivals.aged = recovery.heritage.expect
-            sessions.settled = recovery.talk.signatures.settle
+            sessions.settled = recovery.heritage.settle
             sessions.kept = recovery.heritage.recall
             sessions.arrivals.left_for = recovery.inherit
             sessions.arrivals.give_late = self._give_late

@@ -16,7 +16,9 @@ Age: TypeAlias = tuple[int, float, float]
 """The signature of a pattern, and for how many seconds it has been wanted; and the same of what is not of QoS 0."""
 
 Lack: TypeAlias = tuple[str, int, int, list[Range]]
-"""Of what a source has said for a pattern, by its signature: the last number that has come, and what is missing."""
+"""Of what a source has said for a pattern, by its signature: the last number that has come, and what is missing.
+
+0 where nothing has come yet, and it is only known from others that there was something."""
 
 
 class Draining(msgspec.Struct, array_like=True, tag=30, frozen=True, gc=False):

@@ -128,6 +128,32 @@ def test_what_was_only_suspected_and_is_too_old_is_forgotten() -> None:
     assert _others_asked(table) == []
 
 
+def test_whether_something_is_too_old_a_broker_that_was_too_busy_to_look_cannot_tell() -> None:
+    """Meanwhile the wish has become older than the question says."""
+    table = _table()
+    table.client("ann", A)
+    table.events(table.n, _event(9))
+    table.run(0.1)
+    (question,) = _asked(table)
+    table.now += 4.0
+    table.direct(Repair("s", question.asker.round, [], [], old=[(PA, [(1, 8)])]))
+    table.run(0.5)
+    assert [ranges for each in _asked(table)[1:] for _, _, ranges in each.lost][:1] == [[(1, 8)]]
+
+
+def test_a_question_says_an_age_that_holds_when_it_arrives() -> None:
+    """Else what was published just behind a wish would be too old for it."""
+    table = _table(again_s=0.2)
+    table.client("ann", A)
+    table.run(1.0)
+    for number in (1, 3):
+        table.events(table.n, _event(number))
+    table.run(0.1)
+    (question,) = _asked(table)
+    ((_, age_s, _),) = question.lost
+    assert 1.2 <= age_s <= 1.3
+
+
 def test_a_lie_about_age_makes_nobody_forget_what_is_known_to_be_missing() -> None:
     table = _table()
     table.client("ann", A)

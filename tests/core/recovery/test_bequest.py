@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reknit.core.io import Deliver, Drain
+from reknit.core.io import Deliver, Drain, Due
 from reknit.model.event import Event
 from reknit.wire.messages import Bequest, Draining, Misses, Repair, Silent, Welcome
 from tests.core.recovery.round_table import PA, A, RoundTable, numbered
@@ -30,6 +30,22 @@ def test_who_leaves_hands_over_what_it_has_kept_once_and_with_its_age() -> None:
     table.run(1.0)
     (bequest,) = _bequests(table)
     assert [(each.seq, age) for each, age in zip(bequest.events, bequest.ages_s, strict=True)] == [(2, 0.0), (1, 2.0)]
+
+
+def test_an_heir_that_has_died_is_handed_it_again_in_its_next_life() -> None:
+    table = RoundTable("subscriber-pull", leaf=True)
+    table.client("ann", A)
+    table.events(table.n, *_numbered(1))
+    _leave(table)
+    table.recovery.leave()
+    table.recovery.leave()
+    table.give(Due())
+    assert len(_bequests(table)) == 1
+    again = table.far_end("n", 7)
+    again.greet(incarnation=2)
+    table.recovery.leave()
+    table.give(Due())
+    assert [[each.seq for each in say.events] for say in again.heard() if isinstance(say, Bequest)] == [[1]]
 
 
 def test_as_much_as_there_is_room_for_in_parts_the_newest_first() -> None:

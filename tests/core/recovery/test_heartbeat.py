@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reknit.core.io import Drain
 from reknit.trace.records import Kind
-from reknit.wire.messages import Leave, Silent, Welcome
+from reknit.wire.messages import Leave, Silent, Sub, Unsub, Welcome
 from tests.core.desk import Desk, event
 from tests.core.recovery.round_table import PA, PB, A, B, RoundTable, numbered
 
@@ -58,6 +58,28 @@ def test_a_word_is_settled_when_it_has_gone_on_and_not_while_it_waits() -> None:
     table.m.ack()
     table.run(1.0)
     assert table.n.acks()[-1].settled == table.n.seq
+
+
+def test_who_moves_behind_the_one_that_has_told_it_while_it_waits_hears_it_by_that_one() -> None:
+    """Else a broker could lose the last event for good, with its link replaced in just this moment."""
+    table = RoundTable("subscriber-pull", n=(), m=(A, B), heartbeats=1)
+    table.n.say(Silent("s.1", [(PA, 3), (PB, 2)], 0))
+    table.m.say(Unsub([A]))
+    table.n.say(Sub([A]))
+    table.run(0.2)
+    assert table.gossip(table.m) == [Silent("s.1", [(PB, 2)], 1)]
+    assert table.gossip(table.n) == [Silent("s.1", [(PA, 3)], 1)]
+
+
+def test_a_word_that_waits_here_is_heard_by_whoever_comes_here_meanwhile() -> None:
+    """Its session has left the broker that the word is for."""
+    table = RoundTable("subscriber-pull", n=(), m=(A,), heartbeats=1)
+    table.n.say(Silent("s.1", [(PA, 2)], 0))
+    table.client("ann", A)
+    assert len(table.recovery.lost) == 0
+    table.run(0.2)
+    assert list(table.recovery.lost.entries) == [("s.1", PA, 1), ("s.1", PA, 2)]
+    assert table.gossip(table.m) == [Silent("s.1", [(PA, 2)], 1)]
 
 
 def test_what_nobody_further_on_wants_to_hear_is_not_kept() -> None:

@@ -33,6 +33,22 @@ def test_the_old_broker_tells_how_old_wishes_are_how_far_each_stream_has_got_and
     assert lacks == [("s.1", PA, 4, [(2, 3)])]
 
 
+def test_what_is_only_known_from_others_is_told_too_and_missed_from_no_number_on() -> None:
+    """Nothing has come of that source: so nobody can say with which number it begins for this client."""
+    table = RoundTable("subscriber-pull")
+    table.client("ann", A)
+    table.n.say(Silent("s.1", [(PA, 2)], 0))
+    _, lacks = table.recovery.heritage.of("ann")
+    assert lacks == [("s.1", PA, 0, [(1, 2)])]
+    heir = RoundTable("subscriber-pull", n=(), m=(A,))
+    _comes(heir, Rest("ann", 1, b"", False, ages=[(PA, 9.0, 9.0)], lacks=lacks))
+    assert {triple: loss.suspected for triple, loss in heir.recovery.lost.entries.items()} == {
+        ("s.1", PA, 1): True,
+        ("s.1", PA, 2): True,
+    }
+    assert len(heir.recovery.talk.streams) == 0
+
+
 def test_it_is_told_with_the_first_part_of_the_rest() -> None:
     table = RoundTable("subscriber-pull", leave_s_max=0.0)
     table.client("ann", A)
@@ -248,6 +264,19 @@ def test_what_was_published_since_a_life_before_wrote_something_down_is_for_its_
     assert _back(_recalled(6.0), 5.6, 5.4) == [4, 3]
     assert _back(_recalled(6.0), 7.6, 7.4) == [4]
     assert _back(_recalled(math.inf), 5.6, 5.4) == [4]  # a store of an older version
+
+
+def test_however_much_was_published_while_nobody_was_here_it_is_asked_for_as_far_as_there_is_room() -> None:
+    """Not only as much as is asked for when somebody comes to want something."""
+    table = _recalled(6.0)
+    table.events(table.m, numbered("a", 500, (PA, 500), source="t.1", qos=1))
+    assert len(table.recovery.lost.between("t.1", PA, 1, 500)) == 499
+    table.recovery.lost.losses_max = 1000
+    table.events(table.m, numbered("a", 501, (PA, 700), source="u.1", qos=1))
+    assert len(table.recovery.lost.between("u.1", PA, 1, 700)) == 64
+    table.recovery.heritage.settle("ann")
+    table.events(table.m, numbered("a", 502, (PA, 70), source="v.1", qos=1))
+    assert len(table.recovery.lost.between("v.1", PA, 1, 70)) == 64
 
 
 def test_unless_it_may_have_had_it_and_not_written_that_down() -> None:

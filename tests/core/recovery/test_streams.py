@@ -36,6 +36,15 @@ def test_what_came_before_the_first_number_is_suspected_within_a_window() -> Non
     assert streams.announced("v", P, 2, 1) == Gap(range(1, 3), suspected=True, hearsay=True)
 
 
+def test_where_a_life_before_wanted_it_the_window_is_as_wide_as_a_gap() -> None:
+    streams = _streams(first_max=3, gap_max=100)
+    streams.recalled[P] = 1
+    assert streams.arrived("t", P, 90, 90, 1) == Gap(range(1, 90), suspected=True)
+    assert streams.arrived("u", P, 500, 500, 1) == Gap(range(400, 500), suspected=True)
+    assert streams.announced("v", P, 90, 1) == Gap(range(1, 91), suspected=True, hearsay=True)
+    assert streams.arrived("w", P, 90, 90, 2) == Gap(range(87, 90), suspected=True)
+
+
 def test_whoever_subscribes_again_begins_anew() -> None:
     streams = _streams()
     streams.arrived(S, P, 1, 1, 1)

@@ -82,6 +82,17 @@ def test_a_wish_that_has_come_from_elsewhere_is_as_old_as_it_was_there() -> None
     assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1)] == [2.0, 1.0]
 
 
+def test_a_word_of_its_age_that_was_long_under_way_makes_a_wish_no_younger() -> None:
+    """It was said behind the moment at which the client was awaited here, whenever it comes."""
+    table, signatures, turn = _table()
+    turn.now = 5.0
+    table.add(client("ann"), A)
+    turn.now = 9.0
+    signatures.inherit("ann", A, 3.0, 4.0)
+    assert [signatures.wanted_since("ann", A, qos) for qos in (0, 1)] == [2.0, 1.0]
+    assert signatures.age_s(A.signature()) == 8.0
+
+
 def test_what_a_life_before_wanted_counts_for_what_it_has_written_down() -> None:
     table, signatures, turn = _table()
     turn.now = 5.0

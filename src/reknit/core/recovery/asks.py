@@ -48,9 +48,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Ask:
-    """``source``: whose events it was about, if of the broker's own: then an answer is certain unless it is lost."""
+    """``source``: whose events it was about, if of the broker's own: then an answer is certain unless it is lost.
+
+    ``by``: an answer should have come by then.
+    """
 
     at: float
+    by: float
     source: str
     name: str
     others: int
@@ -87,7 +91,7 @@ class Asks:
         self._give_up(now)
         if len(self._open) >= ASKS_MAX:
             del self._open[next(iter(self._open))]
-        self._open[number] = _Ask(now, source, name, others)
+        self._open[number] = _Ask(now, now + self.wait_s, source, name, others)
         self._asked += 1
 
     def answer(self, number: int, events: int, now: float, others: int = 0) -> None:
@@ -105,6 +109,11 @@ class Asks:
         """Whose events this question was about; empty if it is not known any more."""
         ask = self._open.get(number)
         return ask.source if ask is not None else ""
+
+    def is_late(self, number: int, now: float) -> bool:
+        """Whether an answer that comes now has been waited for in vain: somebody was too busy to handle a question."""
+        ask = self._open.get(number)
+        return ask is None or now > ask.by
 
     def share(self, name: str) -> float:
         """Of what this broker is asked for of others' events, how much has come; questions that were lost count."""

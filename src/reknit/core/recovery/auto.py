@@ -101,5 +101,4 @@ class Auto(Strategy):
         ask_the_publisher(talk, MissesOf(asker, source, lost, list(route[-1:]), address, key, rest, wants))
 
     def _named(self, numbers: dict[int, list[int]]) -> list[tuple[int, float, list[tuple[int, int]]]]:
-        age_s = self.talk.signatures.age_s
-        return [(signature, age_s(signature), to_ranges(some)) for signature, some in numbers.items()]
+        return [(signature, self.talk.age_s(signature), to_ranges(some)) for signature, some in numbers.items()]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from reknit.core.links.link import Link
 from reknit.core.links.loose import datagram_bytes_of
 from reknit.core.recovery.cache import Cached
 from reknit.core.recovery.gossip import Talk
@@ -35,13 +36,16 @@ class Bequests:
         self.history = history
         self.returns = returns
         self._handed_over = -math.inf  # all that was published until then
+        self._heirs: list[tuple[str, int]] = []  # to whom, and in which life of theirs
 
     # --- who leaves
 
     def leave(self) -> None:
-        """To the only neighbour; once."""
+        """To the only neighbour; once, unless it has died since."""
         talk = self.talk
-        after, self._handed_over = self._handed_over, talk.cache.newest
+        heirs = [(link.peer, link.peer_incarnation) for link in self._links()]
+        after = self._handed_over if heirs == self._heirs else -math.inf
+        self._handed_over, self._heirs = talk.cache.newest, heirs
         if talk.cache.newest <= after:
             return
         left, part, size = talk.options.bequest_bytes_max, list[Cached](), 0
@@ -61,9 +65,12 @@ class Bequests:
     def _send(self, part: list[Cached]) -> None:
         now = self.turn.now
         bequest = Bequest([max(0.0, now - each.born) for each in part], [each.event for each in part])
-        for name in self.talk.neighbours():
-            if (link := self.talk.overlay.link(name)) is not None:
-                link.send(bequest)
+        for link in self._links():
+            link.send(bequest)
+
+    def _links(self) -> list[Link]:
+        links = [self.talk.overlay.link(name) for name in self.talk.neighbours()]
+        return [link for link in links if link is not None]
 
     # --- who stays
 

@@ -111,6 +111,14 @@ class Talk:
 
     # --- asking
 
+    def age_s(self, signature: int) -> float:
+        """Nothing that is older is asked for: as long as clients here have wanted it, and a question is under way.
+
+        Who is asked counts from when the question comes: without that while, what was published just behind a wish
+        would be too old. What is older than the wish after all is given to no client (see ``Recovery.admits``).
+        """
+        return self.signatures.age_s(signature) + self.asks.wait_s
+
     def missing(self, signature: int, numbers_max: int, which: Callable[[Triple], bool] | None = None) -> Digest:
         """What is to be asked for now of a pattern; it is being asked for from now on. ``which``: only such events."""
         found: Digest = []
@@ -175,6 +183,10 @@ class Talk:
                 self.given_up([((source, signature, number), loss)])
 
     def _lose(self, source: str, signature: int, gap: Gap) -> None:
+        """What is only suspected takes half of the buffer at most, if it is more than the first few."""
+        if gap.suspected:
+            most = max(self.options.first_max, self.lost.losses_max // 2 - len(self.lost))
+            gap = replace(gap, numbers=gap.numbers[-most:])
         new = [number for number in gap.numbers if self._is_news((source, signature, number), gap)]
         self.figures.hearsay += len(new) if gap.hearsay else 0
         if not gap.suspected and (new or gap.cut):

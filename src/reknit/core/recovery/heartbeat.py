@@ -5,7 +5,8 @@ are on links that lose nothing: a broker on the way may die.
 
 Where many sources say little each, nearly every event has such a word behind it. So at each broker these words wait
 for a moment, and all that a neighbour is to hear, of whatever source, goes to it at once, in one frame: there are no
-more of them on a link than there are moments.
+more of them on a link than there are moments. Meanwhile somebody who was to hear one may have moved to the other side,
+behind the neighbour that it has come from: then it goes back there, too. Or here: then it is heard here.
 
 Owns: what is said of silence, and what is heard. Must not know: when a source is silent (see ``silence``), or what
 becomes of what is missing.
@@ -14,6 +15,7 @@ becomes of what is missing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +29,16 @@ from reknit.wire.messages import Silent
 __all__ = ["Heartbeat"]
 
 
+class _Gathered(NamedTuple):
+    """``hearers``: by signature, who was to hear it when it came. ``epoch``: the last of interest here by then."""
+
+    apart_from: str
+    message: Silent
+    custody: Custody | None
+    hearers: dict[int, list[str]]
+    epoch: int
+
+
 class Heartbeat:
     def __init__(self, talk: Talk, numbering: Numbering, silence: Silence, *, records: bool, remembers: bool) -> None:
         """``records``: words have to say by which brokers they come; ``remembers``: what they say is remembered."""
@@ -37,7 +49,7 @@ class Heartbeat:
         self.records = records
         self.remembers = remembers
         self._held: list[tuple[str, Silent, Custody]] = []
-        self._gathered: list[tuple[str, Silent, Custody | None]] = []  # from whom: they go on together
+        self._gathered: list[_Gathered] = []  # they go on together
         self._at: float | None = None  # and when
 
     def deadline(self) -> float | None:
@@ -78,10 +90,7 @@ class Heartbeat:
         if message.source == self.talk.source:
             self.talk.figures.replayed += 1
             return
-        room = self.talk.options.hearsay_max
-        for signature, number in message.numbers:
-            if signature in self.talk.signatures.own:
-                room -= self.talk.announced(message.source, signature, number, room)
+        self._note(message)
         way, address, key = message.route, message.address, message.key
         if way and self.remembers and len(way) < ROUTE_BROKERS_MAX:
             self.talk.remember_way(message.source, way, address, key)
@@ -89,15 +98,23 @@ class Heartbeat:
         if message.hops < self.talk.options.hops_max:
             self._gather(peer, Silent(message.source, message.numbers, message.hops + 1, way, address, key), custody)
 
+    def _note(self, message: Silent, after: int = 0) -> None:
+        """What it says of patterns that are wanted here, and came to be behind this epoch."""
+        room, own = self.talk.options.hearsay_max, self.talk.signatures.own
+        for signature, number in message.numbers:
+            if own.get(signature, 0) > after:
+                room -= self.talk.announced(message.source, signature, number, room)
+
     # --- saying it
 
     def _gather(self, apart_from: str, message: Silent, custody: Custody | None) -> None:
         """It goes to all who want it, with others, in a moment; at once if there is somebody, and no room."""
-        if not any(self.talk.towards(signature, apart_from) for signature, _ in message.numbers):
+        hearers = {signature: self.talk.towards(signature, apart_from) for signature, _ in message.numbers}
+        if not any(hearers.values()):
             return
         if custody is not None:
             custody.pending += 1
-        self._gathered.append((apart_from, message, custody))
+        self._gathered.append(_Gathered(apart_from, message, custody, hearers, self.talk.signatures.epochs))
         if self._at is None:
             self._at = self.turn.now + self.talk.options.heartbeat_gather_s
         if self._at <= self.turn.now or len(self._gathered) >= self.talk.options.held_max:
@@ -106,20 +123,30 @@ class Heartbeat:
     def _tell(self) -> None:
         gathered, self._gathered, self._at = self._gathered, [], None
         sizes: dict[str, int] = {}
-        for apart_from, message, custody in gathered:
-            if custody is not None:
-                self.turn.custodies.append(custody)  # takes over the hold that waiting had
-            for name, size in self._say(message, apart_from, custody):
+        for each in gathered:
+            if each.custody is not None:
+                self.turn.custodies.append(each.custody)  # takes over the hold that waiting had
+            if each.apart_from:
+                self._note(each.message, after=each.epoch)
+            for name, size in self._say(each):
                 sizes[name] = sizes.get(name, 0) + size
         datagram = self.talk.overlay.links.options.datagram_bytes
         self.talk.figures.heartbeats += sum(-(-size // datagram) for size in sizes.values())
 
-    def _say(self, message: Silent, apart_from: str, custody: Custody | None) -> Iterator[tuple[str, int]]:
+    def _say(self, each: _Gathered) -> Iterator[tuple[str, int]]:
         """To each neighbour the patterns that it wants: so many bytes."""
         by_name: dict[str, list[tuple[int, int]]] = {}
-        for number in message.numbers:
-            for name in self.talk.towards(number[0], apart_from):
+        for number in each.message.numbers:
+            for name in self._hearers(number[0], each):
                 by_name.setdefault(name, []).append(number)
         for name, some in by_name.items():
             if (link := self.talk.overlay.link(name)) is not None:
-                yield name, link.send(msgspec.structs.replace(message, numbers=some), custody)
+                custody = each.custody if name != each.apart_from else None  # it would wait for itself
+                yield name, link.send(msgspec.structs.replace(each.message, numbers=some), custody)
+
+    def _hearers(self, signature: int, each: _Gathered) -> list[str]:
+        """Also the one that it came from, if somebody who was to hear it may be behind that one by now."""
+        names = self.talk.towards(signature)
+        if all(name in names for name in each.hearers[signature]):
+            return [name for name in names if name != each.apart_from]
+        return names

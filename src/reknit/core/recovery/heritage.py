@@ -56,11 +56,11 @@ class Heritage:
         return ages[:RUNS_MAX], self._lacks(signatures, came)
 
     def _lacks(self, signatures: Container[int], came: Mapping[tuple[str, int], list[int]]) -> list[Lack]:
-        talk, room = self.talk, RUNS_MAX
+        room = RUNS_MAX
         lacks: list[Lack] = []
-        for (source, signature), top in talk.streams.tops(talk.signatures.own):
+        for (source, signature), top in self._tops().items():
             if signature in signatures:
-                lost = talk.lost.between(source, signature, 1, math.inf)
+                lost = self.talk.lost.between(source, signature, 1, math.inf)
                 missing = to_ranges({*lost, *came.get((source, signature), ())})
                 room -= len(missing) + 1
                 if room < 0:
@@ -68,11 +68,26 @@ class Heritage:
                 lacks.append((source, signature, top, missing))
         return lacks
 
+    def _tops(self) -> dict[tuple[str, int], int]:
+        """By source and signature; 0 for those of which nothing has come, and which are missed all the same."""
+        tops = dict(self.talk.streams.tops(self.talk.signatures.own))
+        return tops | {key: 0 for key in self.talk.lost.highest if key not in tops}
+
     # --- in the next life
 
     def recall(self, client: str, pattern: Pattern, since: float) -> None:
         """A life before knew by then that it wants this: what was published while nobody was here is for it."""
-        self.talk.signatures.recall(client, pattern, since - UNDER_WAY_S)
+        signatures = self.talk.signatures
+        signatures.recall(client, pattern, since - UNDER_WAY_S)
+        if (signature := signatures.of.get(pattern)) in signatures.own:
+            self.talk.streams.recalled[signature] = signatures.own[signature]
+
+    def settle(self, client: str) -> None:
+        """It is too late for what was before it came here, or before this life: it is a client like any other."""
+        talk = self.talk
+        talk.signatures.settle(client)
+        for pattern in talk.table.of(client_hop(client)):
+            talk.streams.recalled.pop(talk.signatures.of[pattern], None)
 
     # --- at the new one
 
@@ -96,7 +111,9 @@ class Heritage:
         return self._kept_for(client, has_had)
 
     def _since(self, source: str, signature: int, top: int, epoch: int) -> Iterable[int]:
-        """The numbers above its last one of which we know that they have been."""
+        """The numbers above its last one of which we know that they have been; from the first on nobody knows."""
+        if not top:
+            return ()
         ours = self.talk.streams.begin(source, signature, top, epoch)
         if ours < top:
             self.talk.announced(source, signature, top, self.talk.options.hearsay_max)

@@ -95,7 +95,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Events that one message of others may make a broker ask for; and those of one source that it only heard of."""
 
     first_max: Annotated[int, msgspec.Meta(ge=0)] = 64
-    """Events before the first one that has come of a source: so many are asked for, in case they were lost."""
+    """Events before the first one that has come of a source: so many are asked for, in case they were lost.
+
+    Where a life before has wanted them, ``gap_max``, as far as half of ``losses_max`` has room."""
 
     heartbeat_s: Seconds = 0.5
     """A source that has published nothing for a pattern for so long says which number was the last."""

@@ -56,7 +56,7 @@ class PublisherPull(Strategy):
             stubborn = [each for each in chosen if self._is_stubborn((source, signature, each))] if address else []
             for some, into in ((stubborn, far), ([each for each in chosen if each not in stubborn], near)):
                 if some:
-                    into.append((signature, talk.signatures.age_s(signature), to_ranges(some)))
+                    into.append((signature, talk.age_s(signature), to_ranges(some)))
             talk.ask(source, signature, chosen)
         if near:
             _pass_on(talk, MissesOf(talk.begin(), source, near, list(route), address, key))

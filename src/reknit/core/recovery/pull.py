@@ -25,7 +25,7 @@ def ask_for(
     """Ask these neighbours for what is missing of a pattern, if it is such. False if nothing is, for now."""
     lost = talk.missing(signature, talk.options.digest_numbers_max, which) if towards else []
     if lost:
-        talk.tell(towards, Misses(talk.begin(), manner, signature, talk.signatures.age_s(signature), lost, 0))
+        talk.tell(towards, Misses(talk.begin(), manner, signature, talk.age_s(signature), lost, 0))
     return bool(lost)
 
 

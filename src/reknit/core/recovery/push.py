@@ -70,7 +70,7 @@ class Push(Strategy):
         if lost:
             talk.rounds.expect(message.asker.round)
             asker = Asker(talk.turn.node, talk.address, message.asker.round)
-            talk.send(message.asker, Wants(asker, signature, talk.signatures.age_s(signature), lost))
+            talk.send(message.asker, Wants(asker, signature, talk.age_s(signature), lost))
             talk.figures.requests += 1
 
     def on_wants(self, message: Wants) -> None:

@@ -55,19 +55,19 @@ class Returns:
     def _gone(self, repair: Repair) -> None:
         """What its publisher does not have any more others may have; what is too old was suspected in vain.
 
-        What it has never given nobody has.
+        What it has never given nobody has. Whether it is too old is not certain if the question may have waited for
+        longer than it said (``Talk.age_s``): then it is asked for again.
         """
         source, numbers_max = self.talk.asks.source_of(repair.round), self.talk.options.digest_numbers_max
         for signature, ranges in repair.gone:
             for number in numbers_of(ranges, numbers_max):
                 if (loss := self.talk.lost.entries.get((source, signature, number))) is not None:
                     loss.elsewhere = True
-        for signature, ranges in repair.old:
+        for signature, ranges in repair.old if not self.talk.asks.is_late(repair.round, self.turn.now) else ():
             for number in numbers_of(ranges, numbers_max):
                 loss = self.talk.lost.entries.get((source, signature, number))
                 if loss is not None and loss.suspected:
                     self.talk.lost.remove((source, signature, number))
-
         for signature, ranges in repair.never:
             self.talk.never_were(source, signature, numbers_of(ranges, numbers_max))
 

@@ -7,7 +7,8 @@ again begins anew.
 
 At first contact there is no top. Earlier numbers are then no gap, but they may have been lost, too: the first events
 after a subscription are as likely to be lost as any. They are *suspected*, as many as a window has room for; whether
-they were meant for us, those who have them can tell by their age (see ``cache``).
+they were meant for us, those who have them can tell by their age (see ``cache``). Where a life before has wanted the
+pattern, all was lost that came while nobody was here: then the window is as wide as a gap may be.
 
 What a source only says that it has sent (a heartbeat, a digest) makes nobody's top rise: a lie would hide all that
 follows. And it is *hearsay*, and no more than suspected, where nothing that has come stands for it: at first contact,
@@ -53,6 +54,8 @@ class Streams:
         self.gap_max = gap_max
         self.first_max = first_max
         self.forgotten = 0
+        self.recalled: dict[int, int] = {}
+        """By signature: the epoch of interest that a life before has begun."""
         self._of: dict[tuple[str, int], _Stream] = {}
         self.find = self._of.get
 
@@ -61,7 +64,7 @@ class Streams:
         stream = self._of.get((source, signature))
         if stream is None or stream.epoch != epoch:
             self._begin(source, signature, last, epoch)
-            return self._first(first - 1)
+            return self._first(signature, epoch, first - 1)
         top = stream.top
         stream.top = max(top, last)
         return self._gap(top, first - 1) if first > top + 1 else None
@@ -70,7 +73,7 @@ class Streams:
         """Somebody says that there has been an event of this number."""
         stream = self._of.get((source, signature))
         if stream is None or stream.epoch != epoch:
-            return self._first(number, hearsay=True)
+            return self._first(signature, epoch, number, hearsay=True)
         if number > stream.top + self.gap_max:
             return Gap(range(number - self.gap_max + 1, number + 1), suspected=True, hearsay=True)
         return self._gap(stream.top, number) if number > stream.top else None
@@ -97,10 +100,11 @@ class Streams:
     def __len__(self) -> int:
         return len(self._of)
 
-    def _first(self, last: int, hearsay: bool = False) -> Gap | None:
+    def _first(self, signature: int, epoch: int, last: int, hearsay: bool = False) -> Gap | None:
         if last < 1 or not self.first_max:
             return None
-        return Gap(range(max(1, last - self.first_max + 1), last + 1), suspected=True, hearsay=hearsay)
+        window = self.gap_max if self.recalled.get(signature) == epoch else self.first_max
+        return Gap(range(max(1, last - window + 1), last + 1), suspected=True, hearsay=hearsay)
 
     def _gap(self, top: int, last: int) -> Gap:
         first = max(top + 1, last - self.gap_max + 1)

@@ -30,7 +30,8 @@ class Signatures:
         self._surely: dict[str, dict[Pattern, float]] = {}  # of those that a life before has kept: since when at least
         self._came: dict[str, dict[Pattern, float]] = {}  # by client, those that have come from elsewhere: when
         self._wanting: dict[int, int] = {}  # by signature: how many clients
-        self._epochs = 0
+        self.epochs = 0
+        """How many have begun."""
         self.ended: Callable[[str, Pattern], None] | None = None
         """Called with (client, pattern) when a wish has ended."""
 
@@ -47,17 +48,20 @@ class Signatures:
         self._wishes[client, pattern] = self.turn.now
         self._wanting[signature] = self._wanting.get(signature, 0) + 1
         if self._wanting[signature] == 1:
-            self._epochs += 1
-            self.own[signature] = self._epochs
+            self.epochs += 1
+            self.own[signature] = self.epochs
             self._since[signature] = self.turn.now
 
     def inherit(self, client: str, pattern: Pattern, age_s: float, surely_s: float) -> None:
-        """It has wanted it for so long, at another broker before; and the same of what is not of QoS 0."""
+        """It has wanted it for so long, at another broker before; and the same of what is not of QoS 0.
+
+        That word may have been under way for long. It was not said before the client was awaited here, so its wish is
+        no older than this makes it; were it taken for younger than it is, events would be kept from it.
+        """
         if (client, pattern) in self._wishes:
-            self._came.setdefault(client, {}).setdefault(pattern, self._wishes[client, pattern])
-            since = min(self.turn.now - age_s, self._wishes[client, pattern])
-            self._wishes[client, pattern] = since
-            self.recall(client, pattern, min(since, self.turn.now - surely_s))
+            came = self._came.setdefault(client, {}).setdefault(pattern, self._wishes[client, pattern])
+            since = self._wishes[client, pattern] = min(came - age_s, self._wishes[client, pattern])
+            self.recall(client, pattern, min(since, came - surely_s))
 
     def settle(self, client: str) -> None:
         """What it wants, it has wanted since it came here: it is too late for what was before."""

@@ -30,7 +30,6 @@ from tests.ports import ports_in_a_row
 
 Reknit = Callable[..., Any]
 SETTLE_S_MAX = 60.0
-RING_REST_S = 10.0
 EVENTS = 30
 
 
@@ -65,7 +64,6 @@ def test_sessions_move_and_go_back_while_events_flow(
         limit = time.monotonic() + SETTLE_S_MAX
         while (await asyncio.to_thread(reknit, "verify-routes")).code and time.monotonic() < limit:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
-        await asyncio.sleep(RING_REST_S)
 
     async def story() -> None:
         async with (

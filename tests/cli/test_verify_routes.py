@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reknit.cli._problem import Failed
-from reknit.cli.verify_routes import compare
+from reknit.cli.verify_routes import compare, line_of
 from reknit.client import connect
 
 
@@ -70,3 +70,24 @@ def test_a_live_network_has_the_tables_that_it_should_have(reknit: Callable[...,
     said = reknit("verify-routes", "--admin", one)
     assert said.code == 1
     assert "b1 is linked with b2" in said.err
+
+
+def on_ring(number: int, before: str, *behind: str) -> dict[str, Any]:
+    ring = {"id": number, "before": before, "behind": list(behind), "wanted": [], "children": {}}
+    return {"routing": "rendezvous", "covering": False, "ring": ring}
+
+
+def test_a_ring_that_is_not_one_is_said_also_where_nothing_is_wanted() -> None:
+    tables = {"a": on_ring(1, "c", "b", "c"), "b": on_ring(2, "a", "c", "a"), "c": on_ring(3, "b", "a", "b")}
+    assert compare(tables) == []
+    tables |= {"b": on_ring(2, "", "a"), "c": on_ring(3, "a", "a", "c")}
+    assert [line_of(each) for each in compare(tables)] == [
+        "b: before it on the ring is nobody, not a",
+        "b: behind it on the ring is a, not c",
+        "c: before it on the ring is a, not b",
+    ]
+    assert compare({"a": on_ring(1, "")}) == []
+    assert [line_of(each) for each in compare({"a": on_ring(1, ""), "b": on_ring(2, "")})][:2] == [
+        "a: before it on the ring is nobody, not b",
+        "a: behind it on the ring is nobody, not b",
+    ]

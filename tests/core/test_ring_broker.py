@@ -71,3 +71,13 @@ def test_a_broker_that_knows_nobody_of_its_contacts_is_not_ready() -> None:
     assert not desk.broker.table()["ready"]
     desk.give(Drain(1))
     assert desk.all(Reply) == []
+
+
+def test_whoever_comes_to_a_broker_that_has_told_the_ring_that_it_leaves_is_sent_to_the_next() -> None:
+    """Also where no session had to be sent on, so that nobody has said where its clients go."""
+    ring = grown(3)
+    ring.drain("b2")
+    ring.run(0.01)
+    assert ring.nodes["b2"].heir == ring.broker("b2").ring.plane.member.chord.successor[1]
+    ring.run(5.0)
+    assert ring.nodes["b2"].gone

@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from reknit.client import connect
+from reknit.core.options import BrokerOptions
+from reknit.core.ring.options import RingOptions
 from reknit.live.guard import AccessSection
 from reknit.live.look import neighbours
 from reknit.live.passwords import set_password
@@ -55,6 +57,27 @@ def test_a_broker_is_not_ready_before_its_neighbours_are(plan: Callable[..., Bro
             said = answer.json()
             assert [each.partition(":")[0] for each in said.pop("reasons")] == ["waiting for b0", "waiting for b2"]
             assert said == {"name": "b1", "ready": False, "waiting_for": ["b0", "b2"]}
+
+    asyncio.run(run())
+
+
+def test_one_on_a_ring_is_not_ready_before_it_is_where_it_belongs_there(
+    plan: Callable[..., BrokerPlan], until: Any
+) -> None:
+    """Also when it has gone on alone."""
+    options = BrokerOptions(routing="rendezvous", ring=RingOptions(alone_s=0.2, lost_s=0.2))
+
+    async def run() -> None:
+        async with broker_running(plan("b1", options=options)) as first, door(first) as http:
+            await until(lambda: ready(http))
+            async with broker_running(plan("b2", {"b1": str(first.listen)}, options=options)) as b2, door(b2) as other:
+                await until(lambda: ready(other))
+                rings = [each.driver.broker.table()["ring"] for each in (first, b2)]
+                assert [(ring["before"], ring["behind"]) for ring in rings] == [("b2", ["b2"]), ("b1", ["b1"])]
+            assert (await http.get("/readyz")).json()["reasons"]
+        async with broker_running(plan("b3", {"b1": "127.0.0.1:1"}, options=options)) as b3, door(b3) as http:
+            await until(lambda: b3.driver.broker.table()["ring"]["joined"])
+            assert "not on a ring with b1 yet" in (await http.get("/readyz")).json()["reasons"]
 
     asyncio.run(run())
 

@@ -23,7 +23,7 @@ Plan = Callable[..., BrokerPlan]
 
 QUICK = BrokerOptions(
     routing="rendezvous",
-    ring=RingOptions(stabilise_s=0.05, refresh_s=0.1, order_s_max=0.8, grace_s=0.8, alone_s=0.5, handover_s=0.3),
+    ring=RingOptions(stabilise_s=0.05, refresh_s=0.1, fresh_s=0.8, grace_s=0.8, alone_s=0.5, handover_s=0.3),
     placement=PlacementOptions(update_s=0.2, settle_s=0.1, load_weight=0.0),
 )
 

@@ -116,7 +116,7 @@ def _what_comes_on_two_ways_is_delivered_as_it_comes(patch: Patch) -> None:
     patch.setattr(Arriving, "on_passed", take)
 
 
-@plant("order", 145)
+@plant("order", 1017)
 def _its_client_goes_before_its_events_have_settled(patch: Patch) -> None:
     place = Leaving.exported
 
@@ -152,7 +152,7 @@ def _a_session_that_is_taken_back_stays_where_it_was_to_go(patch: Patch) -> None
 # --- changes of places
 
 
-@plant("delivery", 5)
+@plant("delivery", 25)
 def _the_manager_waits_for_nobody(patch: Patch) -> None:
     """As soon as one broker has done a step, the next begins."""
     receive = Manager.receive

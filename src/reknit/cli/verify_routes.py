@@ -11,9 +11,12 @@ from reknit.cli._problem import Failed
 if TYPE_CHECKING:
     from reknit.core.routing.ideal import Tables
 
-__all__ = ["compare", "register", "verify_routes"]
+__all__ = ["compare", "line_of", "register", "verify_routes"]
 
 EXIT_DIFFERENT = 1
+
+BESIDE = ("before", "behind")
+"""Faults of a broker on a ring."""
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +28,8 @@ def verify_routes(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Compute every broker's ideal table from all subscriptions, and print the difference. Exit code 1 if there is one.
+
+    Of brokers on a ring it says, too, who has not the right ones before and behind it: then the ring is not one.
 
     The tables are not all read in the same moment, so a network that is just changing may show differences that pass.
 
@@ -42,17 +47,27 @@ def verify_routes(
         typer.echo(json.dumps({"brokers": len(tables), "entries": entries, "differences": differences}, indent=2))
     else:
         for each in differences:
-            where = f" WHERE {each['selector']}" if each["selector"] else ""
-            typer.echo(f"{each['broker']}: {each['fault']}: to {each['neighbour']}, {each['topic']}{where}")
+            typer.echo(line_of(each))
         typer.echo(f"{len(tables)} brokers, {entries} entries, {len(differences)} differences")
     if differences:
         raise typer.Exit(EXIT_DIFFERENT)
 
 
+def line_of(each: dict[str, str]) -> str:
+    if each["fault"] in BESIDE:
+        found = each["found"] or "nobody"
+        return f"{each['broker']}: {each['fault']} it on the ring is {found}, not {each['neighbour']}"
+    where = f" WHERE {each['selector']}" if each["selector"] else ""
+    return f"{each['broker']}: {each['fault']}: to {each['neighbour']}, {each['topic']}{where}"
+
+
 def compare(tables: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
-    """Each entry that a broker lacks (``missing``) or should not have (``stale``), in the order of names."""
+    """Each entry that a broker lacks (``missing``) or should not have (``stale``), in the order of names.
+
+    On a ring, before these, each broker that has another one before or behind it than the ids of all say.
+    """
     ideal = _ideal(tables)
-    differences = []
+    differences = _apart({name: table["ring"] for name, table in tables.items() if "ring" in table})
     for name in sorted(tables):
         real = _routes(tables[name])
         for fault, entries in (("missing", ideal[name] - real), ("stale", real - ideal[name])):
@@ -67,6 +82,17 @@ def compare(tables: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
                 for neighbour, pattern in sorted(entries)
             ]
     return differences
+
+
+def _apart(rings: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
+    order, found = sorted(rings, key=lambda name: rings[name]["id"]), []
+    for place, name in enumerate(order):
+        nearest = {"before": rings[name]["before"], "behind": next(iter(rings[name]["behind"]), "")}
+        for fault, step in zip(BESIDE, (-1, 1), strict=True):
+            right = order[(place + step) % len(order)]
+            if nearest[fault] != (right if right != name else ""):
+                found.append({"broker": name, "fault": fault, "neighbour": right, "found": nearest[fault]})
+    return sorted(found, key=lambda each: each["broker"])
 
 
 def _ideal(tables: dict[str, dict[str, Any]]) -> Tables:

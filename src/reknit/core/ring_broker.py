@@ -216,21 +216,27 @@ class RingBroker(Broker):
             self._send_clients()
         elif self._left_at is None and self.ring.joined and self.ring.empty and not self.placement.leaving.busy:
             self._left_at = self.turn.now
+            self._refer()
             self.ring.leave()
         elif self._left_at is not None and self._is_told(self._left_at):
             self.turn.tell(Kind.CHANGE, detail=DRAINED)
             self.turn.effects += [Reply(self._leaving), Ended()]
 
     def _send_clients(self) -> None:
-        heir, (peer, door) = self.ring.plane.member.chord.successor[1], self.placement.leaving.last_place
-        if peer == heir != self._refers:
-            self._refers = heir
-            self.turn.effects.append(Refer(heir, door))
+        if self.placement.leaving.last_place[0] == self.ring.plane.member.chord.successor[1]:
+            self._refer()
         if self.turn.now < self._send_at:
             return
         self._send_at = self.turn.now + SEND_S
         if self.ring.joined and (why := self.placement.send_all()):
             self._stop_leaving(why)
+
+    def _refer(self) -> None:
+        """Who comes now is to go to the next one; where that is, is not known if it has never taken a session."""
+        heir, (peer, door) = self.ring.plane.member.chord.successor[1], self.placement.leaving.last_place
+        if heir != self._refers:
+            self._refers = heir
+            self.turn.effects.append(Refer(heir, door if peer == heir else ""))
 
     def _sending_at(self) -> float | None:
         return self._send_at if self._leaving is not None and self._clients and self._left_at is None else None
@@ -305,10 +311,13 @@ class RingBroker(Broker):
         """What is under way here, for people to read; empty if nothing is."""
         return self._changing or self.placement.unrest() or self.ring.unrest()
 
+    def astray(self) -> str:
+        return self.ring.astray()
+
     @property
     def _changing(self) -> str:
         return "" if self.reshaping.at_rest and self.manager.at_rest else "places are being changed"
 
     def table(self) -> dict[str, Any]:
-        own = {"ready": self.ring.joined, "ring": self.ring.shown(), "placement": self.placement.shown()}
+        own = {"ready": not self.astray(), "ring": self.ring.shown(), "placement": self.placement.shown()}
         return {**super().table(), **own}

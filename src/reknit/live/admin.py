@@ -222,10 +222,11 @@ class _Admin:
         return Json({"name": self._about.name, "alive": True})
 
     async def readiness(self, request: Request) -> Response:
-        """Ready once every neighbour's link is up, while it stays and can write; the listeners already were."""
+        """Ready once every neighbour's link is up, and it is where it belongs, while it stays and can write."""
         waiting = self._driver.waiting_for()
         why = look.waiting(self._driver) if waiting else {}
         reasons = [f"waiting for {name}" + (f": {why[name]}" if why.get(name) else "") for name in waiting]
+        reasons += [astray] if (astray := look.astray(self._driver)) else []
         reasons += ["draining: its clients move to a neighbour"] if self._draining and not self._draining.done() else []
         reasons += [self._driver.trouble] if self._driver.trouble else []
         body = {"name": self._about.name, "ready": not reasons}

@@ -428,7 +428,7 @@ class Driver:
         """Only an earlier deadline moves the alarm: one that comes too early finds nothing to do and sets it anew."""
         self._look = None
         if self.journal.waiting:
-            self.journal.look(self.waiting_for())
+            self.journal.look(self.waiting_for() or look.astray(self))
         ours, doors = self.broker.deadline(), self.door.deadline()
         if ours is None or (doors is not None and doors < ours):
             ours = doors

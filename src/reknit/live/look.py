@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reknit.core.ring_broker import RingBroker
+
 if TYPE_CHECKING:
     from reknit.live.driver import Driver
 
-__all__ = ["count", "neighbours", "waiting", "waiting_for"]
+__all__ = ["astray", "count", "neighbours", "waiting", "waiting_for"]
 
 
 def waiting_for(driver: Driver) -> list[str]:
@@ -21,6 +23,11 @@ def waiting_for(driver: Driver) -> list[str]:
     down = [name for name, link in broker.links.of.items() if not link.greeted]
     wanted = [each.peer for each in broker.overlay.joins.wanted.values() if not each.refused]
     return sorted({*down, *wanted, *broker.gate.missing})
+
+
+def astray(driver: Driver) -> str:
+    """Why a broker is not on one ring with those that it is to join; empty if it is, or is on none."""
+    return driver.broker.astray() if isinstance(driver.broker, RingBroker) else ""
 
 
 def neighbours(driver: Driver) -> dict[str, dict[str, Any]]:

@@ -262,12 +262,17 @@ class Network:
             polling.cancel()
 
     async def _poll(self, children: Iterable[_Child]) -> None:
+        """Until all are ready at once: one that was may wait for others that have come since."""
+        children, late = list(children), True
         async with httpx.AsyncClient(timeout=ASK_S_MAX, trust_env=False) as http:
-            for child in children:
-                url = child.planned.admin_url + "/readyz"
-                while not child.failed and not await _ask(http, url):  # noqa: ASYNC110  it is elsewhere
-                    await asyncio.sleep(READY_POLL_S)
-                child.begun = not child.failed
+            while late:
+                late = False
+                for child in children:
+                    url = child.planned.admin_url + "/readyz"
+                    while not child.failed and not await _ask(http, url):
+                        await asyncio.sleep(READY_POLL_S)
+                        late = True
+                    child.begun = not child.failed
 
     # --- a broker more
 

@@ -58,7 +58,6 @@ STRIKE_S_MAX = 3.0
 AIMED = 0.5
 """How often that is at a chosen step: the last ones are over in a moment, which chance alone hardly meets."""
 
-
 TAKE_S_MAX = 0.3
 """How long an event waits in a session for its client at most."""
 
@@ -67,7 +66,6 @@ SETTLE_S, STAY_S, LOAD_WEIGHT = 0.5, 15.0, 0.5
 
 REPORT_S = 1.0
 """How often a broker tells the manager what it wants and publishes."""
-
 
 DELAY_WEIGHT = 30.0
 """So much that a change pays for the few events of a schedule."""
@@ -251,9 +249,8 @@ class _Circle:
         if self.cluster.nodes and not contacts and len(self.cluster.nodes) > 1:
             del self.cluster.nodes[name]  # nobody is there to ask
             return
-        for number in range(self.plan.clients_per_broker):
-            wants = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
-            self.wants[name, f"{name}-c{number + 1}"] = wants
+        for number in range(1, self.plan.clients_per_broker + 1):
+            self.wants[name, f"{name}-c{number}"] = {self.world.pattern(): None for _ in range(self.rng.randint(0, 3))}
         self.cluster.start(name)
         self._bring_clients()
 
@@ -264,8 +261,7 @@ class _Circle:
         return len(alive) > BROKERS_LEFT_MIN and not down and all(ring.ring.knows_others for ring in rings)
 
     def _leave(self) -> None:
-        alive = self._alive()
-        if not self._can_spare(alive):
+        if not self._can_spare(alive := self._alive()):
             return
         name = self.rng.choice(alive)
         self.leaving[name] = None
@@ -278,8 +274,7 @@ class _Circle:
         self.cluster.drain(name)
 
     def _lose(self) -> None:
-        alive = self._alive()
-        if self._can_spare(alive):
+        if self._can_spare(alive := self._alive()):
             name = self.rng.choice(alive)
             self.faults["lost broker"] = self.faults.get("lost broker", 0) + 1
             for key in [key for key in self.wants if key[0] == name]:
@@ -344,10 +339,11 @@ class _Circle:
                 self.cluster.drain(broker)
 
     def _someone(self) -> tuple[str, str] | None:
-        nodes = self.cluster.nodes
-        clients = self.cluster.clients
-        here = [key for key in self.wants if self._serves(nodes[key[0]].name) and clients.is_served(*key)]
+        here = self._served()
         return self.rng.choice(here) if here else None
+
+    def _served(self) -> list[tuple[str, str]]:
+        return [key for key in self.wants if self._serves(key[0]) and self.cluster.clients.is_served(*key)]
 
     def _serves(self, name: str) -> bool:
         node = self.cluster.nodes[name]
@@ -355,8 +351,7 @@ class _Circle:
 
     def _send_away(self) -> None:
         """Some client's session is to go to some other broker."""
-        served = [key for key in self.wants if self._serves(key[0]) and self.cluster.clients.is_served(*key)]
-        if not served:
+        if not (served := self._served()):
             return
         home, client = self.walker.choice(served)
         others = [ring.ring.me for name, ring in self._rings().items() if name != home]
@@ -398,6 +393,13 @@ class _Circle:
             events = [self.world.event() for _ in range(self.rng.choice((1, 1, 1, 3)))]
             self.cluster.publish(*someone, *events)
 
+    def _return(self, home: str, client: str) -> None:
+        """A client comes back as a new one; a broker that is about to leave sends it on."""
+        if heir := self.cluster.nodes[home].heir:
+            self._moved(client, home, heir)
+        else:
+            self.cluster.attach(home, client, self.wants[home, client])
+
     def _churn(self) -> None:
         if (someone := self._someone()) is None:
             return
@@ -407,7 +409,7 @@ class _Circle:
             self.cluster.unsubscribe(*someone, pattern)
         elif self.rng.random() < 0.1:
             self.cluster.detach(*someone)
-            self.cluster.attach(*someone, wants)
+            self._return(*someone)
         else:
             wants[pattern] = None
             self.cluster.subscribe(*someone, pattern)

@@ -95,7 +95,7 @@ def test_an_event_waits_for_one_that_its_old_broker_passes_on() -> None:
     assert arrival.deliveries == ["5", "6"]
     arrival.hear(Passed("c", 7, [_event(6)], [5], last=True), Told("c", 7))
     assert arrival.deliveries == ["5", "6"]
-    arrival.ring.run(RingOptions().order_s_max)
+    arrival.ring.run(RingOptions().fresh_s)
     assert not arrival.there.placement.arriving.merges("c")
 
 
@@ -194,7 +194,7 @@ def test_what_waits_already_where_it_comes_is_not_lost_with_the_old_broker() -> 
     arrival.comes()
     arrival.hear(Lasts("c", 7, [("p.1", "t", 5)]), Rest("c", 7, b"\x90", True), Told("c", 7))
     assert arrival.deliveries == ["1", "6"]
-    arrival.ring.run(15.0)
+    arrival.ring.run(RingOptions().order_s_max)
     assert (arrival.ring.had("c"), arrival.ring.had("d")) == ([], ["6"])
 
 
@@ -211,7 +211,7 @@ def test_what_was_here_before_it_came_and_never_reached_its_old_broker_is_not_a_
     del arrival.deliveries[:]
     arrival.does(lambda: arrival.there.ring._arrive(Load(_event(5), 0, [Custody(None, 0, [])])))
     assert arrival.deliveries == ["5"]  # for c; d has had it
-    arrival.ring.run(RingOptions().order_s_max)
+    arrival.ring.run(RingOptions().fresh_s)
     assert not arrival.there.placement.arriving.merges("c")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from reknit.model.ring import ring_id
@@ -74,6 +76,47 @@ def test_while_nobody_is_known_events_wait_within_a_bound() -> None:
         ring.says("b1", "t", str(number))
     carriage = ring.broker("b1").ring.carriage
     assert (carriage.at_rest, carriage.dropped) == (False, 1)
-    ring.run(20.0)  # it is alone by then, and its own root
+    ring.run(25.0)  # it is alone by then, and its own root
     assert carriage.at_rest
     assert ring.count(Kind.SETTLED) == 3
+
+
+@pytest.mark.parametrize("seed", [4, 6, 20, 27, 29, 36])
+def test_nothing_is_lost_that_is_published_while_brokers_that_begin_at_once_become_one_ring(seed: int) -> None:
+    """To whom the topic's tree leads gets it, once and in its order."""
+    rng, ring = random.Random(seed), Ring(seed=str(seed))
+    names = [f"b{number}" for number in range(1, 8)]
+    for number, name in enumerate(names):
+        ring.add_node(name)
+        ring.nodes[name].neighbours = {each: each for each in names[: min(number, 2)]}
+    for name in names:
+        ring.kernel.after(rng.uniform(0.0, 0.3), ring.start, name)
+    ring.run(0.31)
+    for name in names[::2]:
+        ring.wants(name, f"{name}-c", "t")
+    owed: dict[str, list[str]] = {name: [] for name in names[::2]}
+    for number in range(60):
+        ring.run(rng.uniform(0.0, 0.1))
+        for name, events in owed.items():
+            events += [str(number)] if ring.broker(name).ring.shows("t") else []
+        ring.says("b3", "t", str(number))
+    ring.run(30.0)
+    for name, events in owed.items():
+        had = ring.had(f"{name}-c")
+        assert had == sorted(set(had), key=int)
+        assert set(events) - set(had) == set()
+
+
+def test_no_event_overtakes_one_of_its_source_and_topic_that_waits() -> None:
+    ring = grown(3)
+    topic = next(f"t{number}" for number in range(100) if root(ring, f"t{number}") == "b2")
+    ring.wants("b1", "c", topic)
+    ring.run(1.0)
+    domain = ring.broker("b2").ring.plane.member.domain
+    known, domain.known = domain.known, None
+    ring.says("b3", topic, "first")
+    ring.run(0.2)
+    domain.known = known
+    ring.says("b3", topic, "second")
+    ring.run(1.0)
+    assert ring.had("c") == ["first", "second"]

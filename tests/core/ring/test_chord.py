@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
+from itertools import pairwise
 
 import pytest
 
 from reknit.core.ring.chord import Chord
 from reknit.core.ring.options import RingOptions
-from reknit.wire.ring import Find, Found, Notify, Poll, SameId, Spot
+from reknit.wire.ring import Find, Found, Notify, Poll, SameId, Spot, State
 from tests.core.ring.world import World
 
 QUIET_S = 40.0
@@ -119,6 +121,7 @@ def test_a_question_goes_to_the_farthest_known_before_the_key() -> None:
     for spot in ((20, "b20", ""), (30, "b30", ""), (50, "b50", "")):
         chord.received(Found(0, -1, spot)) if not chord.behind else chord.received(Found(0, spot[0] % 6, spot))
     asker: Spot = (1, "b1", "")
+    sent.clear()
     chord.received(Find(49, asker, 3))
     chord.received(Find(15, asker, 3))
     assert sent == [("b30", Find(49, asker, 3, 1)), ("b1", Found(15, 3, (20, "b20", "")))]
@@ -127,8 +130,70 @@ def test_a_question_goes_to_the_farthest_known_before_the_key() -> None:
 def test_a_question_that_has_gone_round_too_often_is_dropped() -> None:
     chord, sent = alone()
     chord.received(Found(0, -1, (20, "b20", "")))
+    sent.clear()
     chord.received(Find(49, (1, "b1", ""), 3, RingOptions().hops_max + 1))
     assert sent == []
+
+
+def test_who_joins_asks_its_successor_at_once_and_is_where_it_belongs_when_that_one_has_it_before_it() -> None:
+    chord, sent = alone(((20, "b20", ""),))
+    assert chord.astray() == "not on a ring with b20 yet"
+    chord.received(Found(10, -1, (20, "b20", "")))
+    assert sent == [("b20", Poll(ME))]
+    assert chord.astray() == "its place on the ring is not settled yet"
+    chord.received(State((20, "b20", ""), None, []))
+    assert sent[1:] == [("b20", Notify(ME))]
+    chord.received(State((20, "b20", ""), ME, []))
+    assert chord.astray() == "its place on the ring is not settled yet"  # nobody is known to be before it
+    chord.received(Notify((20, "b20", "")))
+    assert chord.astray() == ""
+
+
+def test_whoever_has_another_one_before_it_tells_both_and_whoever_knows_others_behind_it_tells_the_one_before() -> None:
+    chord, sent = alone()
+    chord.received(Notify((40, "b40", "")))
+    sent.clear()
+    chord.received(Notify((50, "b50", "")))
+    said = State(ME, (50, "b50", ""), [(40, "b40", "")])
+    assert sent == [("b40", said), ("b50", said)]
+    sent.clear()
+    chord.received(State((40, "b40", ""), ME, [(50, "b50", "")]))
+    assert ("b50", State(ME, (50, "b50", ""), [(40, "b40", ""), (50, "b50", "")])) in sent
+
+
+def test_one_that_has_found_nobody_goes_on_alone_and_is_astray() -> None:
+    chord, _ = alone(((20, "b20", ""),))
+    chord.due(0.0)
+    chord.due(RingOptions().alone_s)
+    assert (chord.alone, chord.astray()) == (True, "not on a ring with b20 yet")
+    chord.received(Notify((20, "b20", "")))
+    chord.due(RingOptions().alone_s + 1.0)
+    chord.received(State((20, "b20", ""), ME, [ME]))
+    assert chord.astray() == ""
+
+
+def test_rounds_are_quick_after_a_change_and_become_slow() -> None:
+    chord, _ = alone()
+    times = [0.0]
+    for _ in range(8):
+        chord.due(times[-1])
+        times.append(chord.deadline() or math.nan)
+    rests = [round(later - earlier, 6) for earlier, later in pairwise(times)]
+    assert rests == [0.1, 0.2, 0.4, 0.5, 0.5, 0.5, 0.5, 0.5]
+    chord.received(Notify((40, "b40", "")))
+    assert chord.deadline() == pytest.approx(times[-2] + 0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_brokers_that_begin_at_once_are_one_ring_within_two_seconds(seed: int) -> None:
+    """A word takes up to 50 ms."""
+    world = World(seed)
+    names = [f"b{number}" for number in range(12)]
+    for number, name in enumerate(names):
+        world.start(name, names[: min(number, 2)])
+    world.run(2.0)
+    assert world.ring_faults() == []
+    assert {life.member.astray() for life in world.lives.values()} == {""}
 
 
 def test_a_successor_that_does_not_answer_is_taken_for_dead() -> None:
@@ -179,3 +244,21 @@ def test_who_is_refused_is_silent() -> None:
     assert chord.refused == "other has the ring id 10 already"
     assert chord.deadline() is None
     assert sent == []
+
+
+def test_one_that_was_lost_is_taken_in_again_when_it_answers_and_not_when_others_name_it() -> None:
+    chord, sent = alone()
+    b20, b30 = (20, "b20", ""), (30, "b30", "")
+    chord.received(Found(10, -1, b20))
+    chord.received(State(b20, ME, [b30]))
+    assert chord.behind == [b20, b30]
+    chord.lost(b30)
+    chord.received(State(b20, ME, [b30]))
+    chord.received(Found(30, 4, b30))
+    assert (chord.behind, chord.fingers) == ([b20], {})
+    sent.clear()
+    chord.due(0.0)
+    assert ("b30", Poll(ME)) in sent
+    chord.received(State(b30, b20, []))
+    chord.received(State(b20, ME, [b30]))
+    assert chord.behind == [b20, b30]

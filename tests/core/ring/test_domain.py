@@ -69,3 +69,23 @@ def test_more_keys_after_a_death_are_not_known_and_the_old_ones_are() -> None:
     assert heir.deadline == 7.0
     heir.forget()
     assert not heir.knows(6)
+
+
+def test_what_was_handed_over_and_is_another_ones_is_to_be_handed_on() -> None:
+    comer = domain()
+    comer.handed(60, 10)
+    comer.claim(5, 0.0)
+    assert (comer.knows(7), comer.knows(4), comer.deadline) == (True, False, None)
+    assert comer.spare() == 60
+    assert comer.spare() is None
+
+
+def test_so_is_what_is_not_owned_any_more() -> None:
+    first = domain()
+    first.found()
+    first.claim(60, 0.0)
+    assert first.spare() == 10
+    first.claim(5, 0.0)
+    assert first.spare() == 60
+    first.claim(5, 0.0)
+    assert first.spare() is None

@@ -96,12 +96,13 @@ def test_a_plan_made_before_somebody_came_is_refused_by_who_is_beside_it() -> No
     ring = grown(6, successors_max=1)
     places = ring.turned("b1", "b2")
     ring.come("b7", "b1")
-    ring.run(1.5)  # long enough for those beside it
-    manager = next(
-        name
-        for name in ring.nodes
-        if "b7" not in (name, *(spot[1] for spot in ring.broker(name).ring.plane.member.chord.known()))
-    )
+
+    def knows(name: str) -> bool:
+        return "b7" in (name, *(spot[1] for spot in ring.broker(name).ring.plane.member.chord.known()))
+
+    while ring.broker("b7").astray():
+        ring.run(0.01)  # only those beside it know of it
+    manager = next(name for name in ring.nodes if not knows(name))
     asked = ring.reshape(manager, 1, places)
     ring.run(3.0)
     assert "the network has changed: b7 is on the ring, and the plan has no place for it" in ring.replies[asked]

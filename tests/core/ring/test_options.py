@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reknit.core.links.options import LinkOptions
 from reknit.core.ring.options import RingOptions
 
 
@@ -19,3 +20,13 @@ from reknit.core.ring.options import RingOptions
 def test_what_no_ring_can_be_kept_with_is_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         RingOptions(**given)
+
+
+def test_an_event_waits_for_longer_than_two_roots_take_to_be_replaced_one_after_the_other() -> None:
+    options = RingOptions()
+    assert options.order_s_max > 2 * (options.lost_s + options.handover_s)
+
+
+def test_a_new_root_waits_for_longer_than_a_broker_that_handles_nothing_goes_unseen() -> None:
+    options, links = RingOptions(), LinkOptions()
+    assert options.handover_s > links.progress_s_max + options.lost_s + options.refresh_s

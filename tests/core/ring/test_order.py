@@ -9,7 +9,7 @@ from reknit.model.event import Event
 def order(lines_max: int = 100) -> Order:
     """In which the topic has been wanted for long."""
     turn = Turn("b", observing=True)
-    found = Order(turn, wait_s_max=2.0, lines_max=lines_max)
+    found = Order(turn, wait_s_max=2.0, fresh_s=2.0, lines_max=lines_max)
     found.want("t")
     turn.now = 10.0
     return found
@@ -98,3 +98,14 @@ def test_what_is_not_wanted_any_more_is_not() -> None:
     assert here.wants("t")
     here.want_no_more("t")
     assert not here.wants("t")
+
+
+def test_of_a_source_that_has_been_heard_since_the_topic_is_wanted_the_one_before_is_waited_for() -> None:
+    fresh = order()
+    fresh.want("t")
+    assert arrive(fresh, load(3, before=2)) == [3]
+    assert arrive(fresh, load(5, before=4)) == []
+    assert arrive(fresh, load(4, before=3)) == [4, 5]
+    fresh.want_no_more("t")
+    fresh.want("t")
+    assert arrive(fresh, load(9, before=8)) == [9]

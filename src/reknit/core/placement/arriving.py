@@ -129,7 +129,7 @@ class Arriving(Arrivals):
             self.routing.subscribe(client, pattern)
         topics = dict.fromkeys(each.topic for each in arrival.patterns)
         now, before = self.turn.now, self.station.order.lasts(topics)
-        times = (now + self.ring.order_s_max, now + self.ring.way_s_max)
+        times = (now + self.ring.fresh_s, now + self.ring.way_s_max)
         coming = _Coming(arrival.peer, arrival.move, topics, *times, before)
         coming.held = [Load(load.event, load.before, ()) for load in self.station.order.waiting(topics)]
         self._coming[client] = coming
@@ -147,7 +147,7 @@ class Arriving(Arrivals):
         coming = self._coming[client]
         self.turn.see(Kind.MOVED_IN, client=client, peer=arrival.peer)
         self.turn.effects += [Import(client, b"".join(arrival.state)), Reserve(client)]
-        coming.order = Order(self.turn, self.ring.order_s_max, self.ring.lines_max)
+        coming.order = Order(self.turn, self.ring.order_s_max, self.ring.fresh_s, self.ring.lines_max)
         coming.order.inherit(coming.topics, coming.lasts)
         held, coming.held, coming.lasts, arrival.state = coming.held, [], [], []
         for load in held:

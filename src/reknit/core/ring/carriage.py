@@ -11,7 +11,8 @@
     who has sent one  the next hop is gone      what was not settled there goes up anew, from here
 
 A relay remembers nothing of an event: it may come twice, and goes on twice. Whoever delivers it sees to that
-(``order``).
+(``order``). But it lets no event overtake one of the same source and topic that waits here: whoever has come to want
+the topic a moment ago would not wait for that one.
 
 Owns: what waits for a way. Must not know: how a way is found, which events clients want.
 """
@@ -76,6 +77,7 @@ class Carriage:
         self.waiting_max = waiting_max
         self.dropped = 0  # for want of room
         self._waiting: dict[EventId, tuple[int, Load]] = {}  # each with its version
+        self._lines: dict[tuple[str, str], None] = {}  # their sources and topics
         self._retry_at: float | None = None
 
     # --- in
@@ -109,7 +111,7 @@ class Carriage:
         plane, packs = self.plane_of(version), _Packs()
         for load in loads:
             key = ring_id(load.event.topic)
-            if plane is None or plane.member.me[0] in path or len(path) >= PATH_IDS_MAX:
+            if plane is None or plane.member.me[0] in path or len(path) >= PATH_IDS_MAX or self._is_behind(load):
                 self._wait(version, load)
             elif plane.member.serves(key) and not plane.member.trees.is_torn(load.event.topic):
                 self._down(plane, [], [load], "")
@@ -183,8 +185,13 @@ class Carriage:
             return
         load.hold()
         self._waiting[load.event.id] = (version, load)
+        self._lines[load.event.source, load.event.topic] = None
         if self._retry_at is None:
             self._retry_at = self.turn.now + RETRY_S
+
+    def _is_behind(self, load: Load) -> bool:
+        """One of its line waits here."""
+        return bool(self._lines) and (load.event.source, load.event.topic) in self._lines
 
     def deadline(self) -> float | None:
         return self._retry_at
@@ -192,8 +199,8 @@ class Carriage:
     def due(self) -> None:
         if self._retry_at is None or self.turn.now < self._retry_at:
             return
-        waiting, self._waiting, self._retry_at = self._waiting, {}, None
-        for version, load in waiting.values():
+        waiting, self._waiting, self._lines, self._retry_at = self._waiting, {}, {}, None
+        for version, load in sorted(waiting.values(), key=lambda each: each[1].event.seq):
             load.let_go(self.turn)
             self._up(version, [], [load])
             self.peers.flush()

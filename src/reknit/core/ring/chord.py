@@ -4,12 +4,16 @@ Each broker has an id. It knows whom it has before it, some brokers behind it, a
 two, four ... steps from its own id. Every round it asks its successor who is before that. If somebody has come
 between, that one is the successor from now on; in any case the successor is told who is before it. The successor's
 own list, one further, is one's own. This alone makes the ring right; fingers only make it quick, and are looked up in
-turn, by way of the ring.
+turn, by way of the ring. So that it is right soon, nobody waits for a round to say what is new: whoever has somebody
+else before it tells both that one and the one that was, whoever knows others behind it tells the one before it, and
+after each change rounds follow quickly.
 
 Whoever joins asks a contact for the owner of its own id, and has its successor by that. Whoever leaves tells the two
 beside it. Whoever dies is taken out where its silence is noticed: a successor by an unanswered question, all others
 when a connection to them cannot be made (``lost``). If nobody behind is left, it begins again at a contact, or at one
-of those that it has known; it must not think at once that it is alone, and the owner of everything. Now and
+of those that it has known; it must not think at once that it is alone, and the owner of everything. Who was lost is
+taken in again when it says something itself, not when somebody names it who has not noticed yet: else two could tell
+each other of a dead one for ever. Who is named is asked, in the next round. Now and
 then a contact, or anybody who was known once, is asked for the owner of the next id: so parts of a ring that have lost
 each other become one again, as long as somebody in one knows somebody in the other. So is one who is known now: it may
 be that all have a successor that has them before it, and yet the way round leads twice past every id. Then somebody
@@ -40,6 +44,9 @@ MET_MAX = 64
 MISSES_MAX = 5
 """So often one of them is looked for in vain."""
 
+ROUND_S_MIN = 0.05
+"""So long after a round is the next if something has changed, or it was the first; then twice as long each time."""
+
 
 class Chord:
     def __init__(
@@ -62,14 +69,19 @@ class Chord:
         self.changed = False  # ways may have changed since somebody looked
         self.joined = not self.contacts
         self.answered = False  # a successor has said who is beside it
+        self.deserted = False  # nobody was found in ``alone_s``, though there were some to look for
+        self._vouched = False  # the successor has said that this one is before it
+        self._rest_s = ROUND_S_MIN  # from this round to the next
         self._keys = finger_keys(me[0], bits)
         self._next_finger = 0
         self._met: dict[str, Spot] = {}  # by name: whoever has ever said something; of this ring, or of another one
+        self._mourned: dict[str, None] = {}  # by name: lost, and not heard of since
+        self._rumoured: dict[str, Spot] = {}  # of these, who was named since the last round
         self._missed: dict[str, int] = {}  # how often it was not there, since it has said something
         self._mourning = False  # all are lost, and may be alive
         self._since: float | None = None  # without anybody, and not glad of it
         self._asked: tuple[Spot, float] | None = None  # the successor that has not answered yet, and since when
-        self._round_at: float | None = None
+        self._rounded_at: float | None = None
         self._audit_at = 0.0
         self._left = False
 
@@ -97,6 +109,16 @@ class Chord:
     @property
     def alone(self) -> bool:
         return self.joined and not self.behind and not self._mourning
+
+    def astray(self) -> str:
+        """Why this broker is not, for sure, where it belongs on one ring with those that it looks for; for people."""
+        if self.refused:
+            return self.refused
+        if self.deserted or not self.joined or (not self.behind and not self.alone):
+            return f"not on a ring with {' or '.join(sorted(spot[1] for spot in self.acquainted())) or 'anybody'} yet"
+        if self.alone or (self._vouched and self.before is not None):
+            return ""
+        return "its place on the ring is not settled yet"
 
     def owns(self, key: int) -> bool:
         if self.before is None:
@@ -151,14 +173,20 @@ class Chord:
     # --- times
 
     def deadline(self) -> float | None:
-        return None if self._left or self.refused else self._round_at or 0.0
+        if self._left or self.refused:
+            return None
+        return 0.0 if self._rounded_at is None else self._rounded_at + self._rest_s
 
     def due(self, now: float) -> None:
-        if self._left or self.refused or (self._round_at is not None and now < self._round_at):
+        at = self.deadline()
+        if at is None or now < at:
             return
-        self._round_at = now + self.options.stabilise_s
+        self._rounded_at, self._rest_s = now, min(2 * self._rest_s, self.options.stabilise_s)
         if self._asked is not None and now >= self._asked[1] + self.options.answer_s_max:
             self.lost(self._asked[0])
+        rumoured, self._rumoured = self._rumoured, {}
+        for spot in rumoured.values():
+            self.send(spot, Poll(self.me))  # it may live; then it answers
         self._look_for_others(now)
         if self.behind:
             if self._asked is None:
@@ -173,14 +201,14 @@ class Chord:
 
     def _look_for_others(self, now: float) -> None:
         if self.behind:
-            self._mourning, self._since = False, None
+            self._mourning, self._since, self.deserted = False, None, False
             return
         if others := self.acquainted():
             self._ask(others, JOIN, self.me[0])
         if self._mourning or not self.joined:
             self._since = now if self._since is None else self._since
             if now >= self._since + self.options.alone_s:
-                self.joined, self._mourning, self.changed = True, False, True
+                self.joined, self._mourning, self.changed, self.deserted = True, False, True, True
 
     def _ask(self, others: Sequence[Spot], purpose: int, key: int) -> None:
         self.send(self.rng.choice(others), Find(key % (1 << self.bits), self.me, purpose))
@@ -205,10 +233,13 @@ class Chord:
             case Found(purpose=purpose, owner=owner):
                 self._found(purpose, owner)
             case Poll(asker=asker):
-                self.send(asker, State(self.me, self.before, self.behind))
+                self._mourned.pop(asker[1], None)
+                self._show(asker)
             case State():
+                self._mourned.pop(message.of[1], None)
                 self._compare(message)
             case Notify(sender=sender):
+                self._mourned.pop(sender[1], None)
                 self._notified(sender)
             case Bye():
                 self._bye(message)
@@ -251,7 +282,9 @@ class Chord:
             self.send(asker, found)
 
     def _found(self, purpose: int, owner: Spot) -> None:
-        if purpose >= 0:
+        if owner[1] in self._mourned:
+            self._rumoured[owner[1]] = owner
+        elif purpose >= 0:
             self._set_finger(purpose, owner if owner != self.me and purpose < self.bits else None)
         elif owner == self.me:
             self._since = None  # there is somebody, who does not let it in yet
@@ -260,6 +293,7 @@ class Chord:
         elif owner != self.me and (not self.behind or self._is_between(owner)):
             self.joined = True
             self._set_behind([owner, *self.behind])
+            self.send(owner, Poll(self.me))
         elif purpose == AUDIT and owner not in (self.me, self.successor):
             self.send(owner, Notify(self.me))  # of another ring, perhaps, which learns of this one by that
 
@@ -272,6 +306,7 @@ class Chord:
             self._asked, self.answered = None, True
         if state.of == self.successor or self._is_between(state.of):
             self._set_behind([state.of, *(state.behind or self.behind)])  # one that knows nobody is no end
+            self._vouched = state.before == self.me
         if state.before is not None and self._is_between(state.before) and self.admits(state.before):
             self.send(state.before, Poll(self.me))  # it is the successor once it has answered: it may be dead
         if self.behind:
@@ -284,10 +319,20 @@ class Chord:
         elif not self.admits(sender):
             return
         elif self.before is None or within(sender[0], self.before[0], self.me[0], self.bits):
-            if sender != self.before:
-                self.before, self.changed = sender, True
+            was, self.before = self.before, sender
             if not self.behind:
                 self._set_behind([sender])
+            if was != sender:
+                self._change()
+                for spot in (was, sender):
+                    self._show(spot)
+
+    def _show(self, spot: Spot | None) -> None:
+        if spot is not None:
+            self.send(spot, State(self.me, self.before, self.behind))
+
+    def _change(self) -> None:
+        self.changed, self._rest_s = True, ROUND_S_MIN
 
     # --- who goes
 
@@ -300,7 +345,8 @@ class Chord:
 
     def _bye(self, bye: Bye) -> None:
         if bye.sender == self.before:
-            self.before, self.changed = (bye.before if bye.before != self.me else None), True
+            self.before = bye.before if bye.before != self.me else None
+            self._change()
         was_next = bye.sender == self.successor
         self.lost(bye.sender)
         self._mourning = False
@@ -309,13 +355,17 @@ class Chord:
 
     def lost(self, spot: Spot) -> None:
         """It is dead, or cannot be reached."""
+        self._mourned[spot[1]] = None
+        if len(self._mourned) > MET_MAX:
+            del self._mourned[next(iter(self._mourned))]
         if self._asked is not None and self._asked[0] == spot:
             self._asked = None
         if spot == self.before:
-            self.before, self.changed = None, True
+            self.before = None
+            self._change()
         for number in [number for number, finger in self.fingers.items() if finger == spot]:
             del self.fingers[number]
-            self.changed = True
+            self._change()
         if spot in self.behind:
             self._mourning = True
             self._set_behind([each for each in self.behind if each != spot])
@@ -326,14 +376,19 @@ class Chord:
         for spot in spots[: self.options.successors_max + 1]:
             if spot[1] == self.me[1]:
                 break
-            if spot not in found:
+            if spot[1] in self._mourned:
+                self._rumoured[spot[1]] = spot
+            elif spot not in found:
                 found.append(spot)
         if found[: self.options.successors_max] != self.behind:
-            self.behind, self.changed = found[: self.options.successors_max], True
+            self._vouched = self._vouched and found[:1] == self.behind[:1]
+            self.behind = found[: self.options.successors_max]
+            self._change()
+            self._show(self.before)
 
     def _set_finger(self, number: int, spot: Spot | None) -> None:
         if self.fingers.get(number) != spot:
-            self.changed = True
+            self._change()
             if spot is None:
                 del self.fingers[number]
             else:

@@ -2,7 +2,8 @@
 
 A broker owns the keys behind the one before it, up to its own id. When that one goes, more keys are its own, of whose
 topics it knows nothing yet; when somebody comes between, fewer are. What is known grows when a former owner hands
-over what it had (``handed``), or when those who want something have had the time to say so anew.
+over what it had (``handed``), or when those who want something have had the time to say so anew. What it knows and does
+not own is another one's to know (``spare``).
 
 Owns: the border between keys that are known and keys that are claimed only. Must not know: topics, or other owners.
 """
@@ -21,6 +22,7 @@ class Domain:
         self._claimed: int | None = None  # the same of what is owned; None: that is not known
         self._until: float | None = None
         self._handed: dict[int, int] = {}  # by the last key of a stretch that was handed over: behind which it begins
+        self._spare: int | None = None  # the key behind which all is known, up to those that are owned
 
     def found(self) -> None:
         """This broker is the first one: nobody knows more."""
@@ -33,7 +35,7 @@ class Domain:
 
     def forget(self) -> None:
         """Others may have been the owners meanwhile."""
-        self.known = self._claimed = self._until = None
+        self.known = self._claimed = self._until = self._spare = None
         self._handed.clear()
 
     def claim(self, after: int | None, now: float) -> None:
@@ -44,7 +46,7 @@ class Domain:
         if after is None:
             return
         if self.known is not None and self._reach(after) <= self._reach(self.known):
-            self.known, self._until = after, None
+            self._keep(after)
         else:
             self._until = now + self.handover_s
             self._take_up()
@@ -62,6 +64,11 @@ class Domain:
         self._handed.clear()
         return True
 
+    def spare(self) -> int | None:
+        """The key behind which, up to those that are owned, all is known that is not its own any more. Told once."""
+        spare, self._spare = self._spare, None
+        return spare
+
     @property
     def deadline(self) -> float | None:
         return self._until
@@ -78,8 +85,15 @@ class Domain:
                 continue
             self.known = after
         if self.known is not None and self._reach(self.known) >= self._reach(self._claimed):
-            self.known, self._until = self._claimed, None
+            self._keep(self._claimed)
             self._handed.clear()
+
+    def _keep(self, after: int) -> None:
+        """Of what is known, only what is owned."""
+        assert self.known is not None
+        if self._reach(self.known) > self._reach(after):
+            self._spare = self.known
+        self.known, self._until = after, None
 
     def _reach(self, after: int) -> int:
         """How many keys are behind it, up to ``me``; all of them if it is ``me`` itself."""

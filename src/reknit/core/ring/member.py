@@ -14,7 +14,7 @@ from reknit.core.ring.domain import Domain
 from reknit.core.ring.options import RingOptions
 from reknit.core.ring.trees import Trees
 from reknit.core.turn import earliest
-from reknit.model.ring import BITS
+from reknit.model.ring import BITS, within
 from reknit.wire.planes import Seat
 from reknit.wire.ring import HAND_TOPICS_MAX, Branch, Hand, RingMessage, Spot, Wanted
 
@@ -42,6 +42,7 @@ class Member:
         self._ids: dict[str, int] = {}  # by name, of those who have said something
         self._refresh_at: float | None = None
         self._beside = me  # the successor, as long as somebody was known to be before this one
+        self._company = False  # there has been somebody else on the ring
         self._gone: int | None = None  # its own id, once it has left: then it wants nothing
         self.changed_at = 0.0  # ways have changed, or may have
 
@@ -154,27 +155,32 @@ class Member:
 
     def _settle_domain(self) -> None:
         self._watch_both_sides()
-        before, known = self.chord.before, self.domain.known
+        before = self.chord.before
         self.domain.claim(before[0] if before is not None else self.me[0] if self.chord.alone else None, self.now)
         if before is None:
             return
         given = self.trees.disowned()
-        if known is not None and self.domain.known != known:  # fewer are known, since they are not its own any more
-            self._hand(before, known, before[0], given, whole=True)
+        if (spare := self.domain.spare()) is not None:
+            self._hand(before, spare, before[0], given, whole=True)
         elif given:
             self._hand(before, before[0], before[0], given, whole=False)
 
     def _watch_both_sides(self) -> None:
         """Who has lost those on both sides may have been taken for dead, and others for the owner of its keys.
 
-        One who has lost the one before it only has not: that one's notes stop at those who know better.
+        One who has lost the one before it only has not: that one's notes stop at those who know better. Nor has one
+        that has somebody behind it for the first time, or somebody nearer.
         """
-        behind = self.chord.successor
-        if self.chord.before is not None or self.chord.alone:
-            self._beside = behind
-        elif behind != self._beside:
-            self._beside = behind  # what is handed over from now on counts
-            self.domain.forget()
+        behind, beside = self.chord.successor, self._beside
+        if self.chord.before is None and not self.chord.alone and behind != beside and not self._is_nearer(behind):
+            self.domain.forget()  # what is handed over from now on counts
+        self._beside = behind
+        self._company = self._company or behind != self.me
+
+    def _is_nearer(self, behind: Spot) -> bool:
+        if self._beside == self.me:
+            return not self._company
+        return behind != self.me and within(behind[0], self.me[0], self._beside[0], self.chord.bits)
 
     def _hand(self, heir: Spot, after: int, upto: int, wants: Mapping[str, list[int]], whole: bool) -> None:
         """``whole``: that is all that there is to be known of these keys."""
@@ -196,6 +202,12 @@ class Member:
         if self._refresh_at is None or now >= self._refresh_at:
             self._refresh_at = now + self.options.refresh_s
             self.trees.refresh()
+
+    def astray(self) -> str:
+        """Why it is not where it belongs, for people to read; empty if it is, and is a root to others."""
+        if why := self.chord.astray():
+            return why
+        return "" if self.domain.known is not None else "it does not know yet who wants the topics that it owns"
 
     @property
     def at_rest(self) -> bool:

@@ -44,11 +44,15 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone_s: float = 10.0
     """Who has heard nobody for so long is a ring by itself, until it finds the others."""
 
-    handover_s: float = 8.0
-    """A new root that nobody hands topics to waits so long for those who want them: longer than a death goes unseen."""
+    handover_s: float = 12.0
+    """A new root that nobody hands topics to waits so long for those who want them: longer than it goes unseen that a
+    broker has died, or that it takes frames and handles none (``links.progress_s_max``), and until it is said anew."""
 
-    order_s_max: float = 10.0
-    """An event waits so long for the one before it, from the same source and of the same topic."""
+    order_s_max: float = 40.0
+    """An event waits so long for the one before it, from the same source and of the same topic: while several die."""
+
+    fresh_s: float = 10.0
+    """A topic is new to a broker for so long: an event that is missing may have been there before it was wanted."""
 
     lease_s: float = 10.0
     """A broker that has heard nothing of the manager for so long lets a planned change go that is not over."""
@@ -89,4 +93,4 @@ class RingOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def way_s_max(self) -> float:
         """An event whose root dies comes within so long: once that is seen, and its next root knows enough."""
-        return self.order_s_max + self.lost_s + self.handover_s
+        return self.fresh_s + self.lost_s + self.handover_s

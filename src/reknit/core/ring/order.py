@@ -3,7 +3,7 @@
 Events come here by ways that change, some of them twice. Each says which event of the same source and topic has to come
 before it: the last one that had not settled when this one was published; if all had, none. What comes too soon waits
 for that one, for a bounded time. Whoever has come to want a topic only a moment ago cannot know what it has missed, and
-waits for nothing: what it was promised has not begun yet.
+waits for nothing until it has had something of that source: what it was promised has not begun yet.
 
 Owns: the last number of each source and topic, and what waits. Must not know: who wants an event here, or its way.
 """
@@ -51,26 +51,29 @@ _Line: TypeAlias = tuple[str, str]
 
 
 class Order:
-    def __init__(self, turn: Turn, wait_s_max: float, lines_max: int) -> None:
-        self.turn, self.wait_s_max, self.lines_max = turn, wait_s_max, lines_max
+    def __init__(self, turn: Turn, wait_s_max: float, fresh_s: float, lines_max: int) -> None:
+        self.turn, self.wait_s_max, self.fresh_s, self.lines_max = turn, wait_s_max, fresh_s, lines_max
         self.gaps = 0  # events that were not waited for any longer
         self._last: dict[_Line, int] = {}
         self._waiting: dict[_Line, dict[int, tuple[Load, float]]] = {}
         self._since: dict[str, float] = {}  # by topic that is wanted here
+        self._begun: dict[str, dict[str, None]] = {}  # by topic: sources of which something has come since then
 
     # --- what is wanted
 
     def want(self, topic: str) -> None:
         self._since[topic] = self.turn.now
+        self._begun.pop(topic, None)
 
     def want_no_more(self, topic: str) -> None:
         self._since.pop(topic, None)
+        self._begun.pop(topic, None)
 
     def wants(self, topic: str) -> bool:
         return topic in self._since
 
     def _is_fresh(self, topic: str) -> bool:
-        return self.turn.now < self._since.get(topic, self.turn.now) + self.wait_s_max
+        return self.turn.now < self._since.get(topic, self.turn.now) + self.fresh_s
 
     def is_sure_of(self, topic: str) -> bool:
         """It is wanted for so long that whatever is missing of it is missed."""
@@ -117,7 +120,8 @@ class Order:
     def _is_next(self, load: Load, last: int | None) -> bool:
         if load.before == 0 or (last is not None and load.before <= last):
             return True
-        return self._is_fresh(load.event.topic)
+        topic, source = load.event.topic, load.event.source
+        return self._is_fresh(topic) and source not in self._begun.get(topic, ())
 
     def _go_on(self, line: _Line, load: Load) -> Iterator[Load]:
         """With those that were to come before it, if any still wait; and then with those that have waited for it."""
@@ -140,8 +144,12 @@ class Order:
     def _pass(self, line: _Line, load: Load) -> None:
         self._last.pop(line, None)  # the line that was quiet for longest is the first to be forgotten
         if len(self._last) >= self.lines_max:
-            del self._last[next(iter(self._last))]
+            forgotten = next(iter(self._last))
+            del self._last[forgotten]
+            self._begun.get(forgotten[1], {}).pop(forgotten[0], None)
         self._last[line] = load.event.seq
+        if self._is_fresh(line[1]):
+            self._begun.setdefault(line[1], {})[line[0]] = None
 
     # --- times
 

@@ -62,7 +62,7 @@ class Station:
         self.places: list[Place] = known.places if known is not None else []  # of the version that counts, if planned
         self.planes: dict[int, Plane] = {}
         self.peers = Peers(turn, links, options.lost_s)
-        self.order = Order(turn, options.order_s_max, options.lines_max)
+        self.order = Order(turn, options.order_s_max, options.fresh_s, options.lines_max)
         self.carriage = Carriage(turn, self.peers, self._plane, self._arrive, waiting_max)
         self.saw: Callable[[Load], None] = lambda load: None  # is told what has come, whether it is in order or not
         self.unknown = 0  # words in versions that nobody knows here
@@ -271,6 +271,10 @@ class Station:
     @property
     def joined(self) -> bool:
         return bool(self.planes) and self.plane.member.chord.joined
+
+    def astray(self) -> str:
+        """Why this broker is not yet on one ring with those that it is to join, for people to read; empty if it is."""
+        return self.plane.member.astray() if self.planes else "it has not begun yet"
 
     @property
     def knows_others(self) -> bool:

@@ -17,7 +17,7 @@ def a_turn(seed: int = 1, me: str = "me") -> Turn:
 
 
 def a_courier(turn: Turn) -> Courier:
-    return Courier(turn, CourierOptions(), 1)
+    return Courier(turn, CourierOptions())
 
 
 def said(effects: list[Effect]) -> list[tuple[str, Word]]:

@@ -126,3 +126,24 @@ def test_who_has_found_members_by_another_way_does_not_subscribe_a_second_time()
     assert community.found(number, "a", ("m1", "m2"))
     assert [type(word) for _, word in spoken(turn)] == [Subscribe]
     assert not community.search.is_on()
+
+
+def vouched(turn: Turn, community: Community, also: tuple[tuple[str, str], ...] = ()) -> list[tuple[str, Word]]:
+    community.vouch(Event("a/b", source="s", seq=1), 0, (), also)
+    return spoken(turn)
+
+
+def test_who_vouches_asks_one_member_above_and_only_once_for_each_event() -> None:
+    turn = a_turn()
+    community = a_community(turn, options(vouch_tries=2))
+    ((to, word),) = vouched(turn, community)
+    assert to in community.supers[0].entries
+    assert isinstance(word, Gossip)
+    assert (word.community, word.hops, word.way) == ("a", 1, ("a/b",))
+    assert vouched(turn, community) == []
+
+
+def test_nobody_vouches_unless_told_to_nor_to_a_parent_that_it_is_in_itself() -> None:
+    turn = a_turn()
+    assert vouched(turn, a_community(turn, options())) == []
+    assert vouched(turn, a_community(turn, options(vouch_tries=2)), (("a", "me"),)) == []

@@ -30,6 +30,7 @@ from reknit.community.formulas import (
     parasites_of_broadcast,
     passing,
     passing_as_printed,
+    passing_of_survivors,
     pmcast_rounds,
     pmcast_view,
     push_rounds,
@@ -39,6 +40,7 @@ from reknit.community.formulas import (
     reliability_inside,
     rounds,
     upward_messages,
+    vouching,
     z_within_broadcast,
     z_within_hierarchical,
     z_within_multicast,
@@ -206,3 +208,15 @@ def test_pmcast_is_affine_in_the_logarithm_of_its_size() -> None:
     k = push_rounds(exp(1), 4)
     assert pmcast_rounds(10, 3, 3, 4) == pytest.approx(k * (log(1000) + 2 * log(3)))
     assert pmcast_view(10, 3, 3) == 70
+
+
+def test_what_is_vouched_for_stops_only_where_all_that_are_known_are_dead_or_never_hear_it() -> None:
+    level = Level(1000, z=3, p_succ=0.85)
+    assert vouching(level, 1.0, 1) == pytest.approx(1 - 0.15**3)
+    assert vouching(level, 0.7, 2) == pytest.approx(1 - (1 - 0.7 * (1 - 0.15**2)) ** 3)
+
+
+def test_with_a_third_of_both_ends_gone_one_event_of_six_stops_and_nothing_changes_where_all_live() -> None:
+    """As docs/lab.md says of camcast-headline: ``exp(-0.34 g)``."""
+    assert 1 - passing_of_survivors(PAPER[2], 0.7) == pytest.approx(exp(-0.34 * 5), abs=2e-3)
+    assert passing_of_survivors(PAPER[2], 1.0) == pytest.approx(passing(PAPER[2]))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from reknit.community.io import Due, Join, Leave, Meet, Publish, Received
+from reknit.community.io import Due, Join, Leave, Meet, Publish, Received, Send
 from reknit.community.options import PeerOptions, ScampOptions, SuperOptions, TopicOptions
 from reknit.community.peer import TooMany
 from reknit.model.event import Event
@@ -14,6 +14,7 @@ from reknit.model.topic import BadTopic
 from reknit.sim.assembly import Assembly
 from reknit.sim.network import NetworkOptions
 from reknit.wire.peers import (
+    Ack,
     Answer,
     Forward,
     Gossip,
@@ -26,6 +27,7 @@ from reknit.wire.peers import (
     Request,
     Some,
     Subscribe,
+    Sure,
     encode_word,
 )
 from tests.community.desk import Desk, delivered, said
@@ -260,3 +262,74 @@ def test_three_levels_find_each_other_and_an_event_rises_to_all() -> None:
     assembly.publish("g0", "a/d/g")
     assembly.run(5.0)
     assert sorted(got) == sorted([*homes, "d1", "d2"])
+
+
+VOUCHED = Gossip("soccer", 1, ("soccer/italy",), an_event("soccer/italy"))
+
+
+def a_voucher(*topics: str) -> Desk:
+    terms = TopicOptions(membership="static", vouch_tries=2, g=0.0, supers=SuperOptions(check_s=0.0, search_s=0.0))
+    desk = Desk(PeerOptions(topic=terms))
+    for topic in topics:
+        desk.give(Join(topic, supers=(("soccer", "up1"), ("soccer", "up2"), ("#", "top"))))
+    return desk
+
+
+def test_a_publisher_vouches_for_its_event_until_somebody_above_confirms() -> None:
+    desk = a_voucher("soccer/italy")
+    desk.give(Publish(Event("soccer/italy")))
+    asked: list[str] = []
+    for _ in range(20):
+        desk.now = desk.peer.deadline() or desk.now
+        effects = desk.give(Due())
+        asked += [to for to, word in said(effects) if isinstance(word, Gossip)]
+    assert sorted(asked) == ["up1", "up1", "up2", "up2"], "the nearest, each twice"
+    assert desk.peer.counters["unvouched"] == 1
+
+
+def test_who_is_vouched_to_confirms_and_vouches_in_turn_also_for_what_it_has() -> None:
+    for known in (False, True):
+        desk = a_voucher("soccer")
+        if known:
+            desk.tell("m1", VOUCHED)
+        effects = desk.give(Received("m2", encode_word(Sure(7, encode_word(VOUCHED)))))
+        assert Send("m2", encode_word(Ack(7))) in effects
+        ((to, word),) = said(effects)
+        assert (to, word.way if isinstance(word, Gossip) else None) == ("top", ("soccer/italy", "soccer"))
+
+
+def test_a_copy_that_nobody_vouches_for_is_not_vouched_for_either() -> None:
+    desk = a_voucher("soccer")
+    assert desk.tell("m1", VOUCHED) == []
+
+
+def test_who_is_no_member_confirms_nothing_so_that_another_is_asked() -> None:
+    desk = a_voucher("tennis")
+    assert said(desk.give(Received("m2", encode_word(Sure(7, encode_word(VOUCHED)))))) == [("m2", Remove("soccer"))]
+    effects = desk.give(Received("m2", encode_word(Sure(7, encode_word(VOUCHED)))))
+    assert Send("m2", encode_word(Ack(7))) not in effects
+    assert desk.peer.counters == {"strays": 2}
+
+
+def test_who_begins_another_life_is_answered_at_once() -> None:
+    """Whoever has passed a request on ignores another with its number, and each life counts from its beginning."""
+    world = Assembly(PeerOptions(), NetworkOptions(), "lives")
+    world.start("q")
+    world.join("q", "soccer")
+    for _ in range(3):
+        world.start("p", ("q",))
+        world.join("p", "soccer")
+        world.run(0.5)
+        assert "q" in world.peer("p").communities["soccer"].membership.view
+        world.crash("p")
+
+
+def test_an_answer_that_nobody_asked_for_changes_no_table_whatever_its_number() -> None:
+    """Least of all 0, which is the number of nothing."""
+    desk = a_voucher("soccer/italy")
+    before = dict(desk.peer.communities["soccer/italy"].supers[0].entries)
+    for number in (0, 1, 2):
+        desk.tell("up1", Answer(number, "soccer", ("evil1", "evil2", "evil3")))
+        desk.tell("up1", Some(number, "soccer", ("evil1", "evil2", "evil3")))
+    assert desk.peer.communities["soccer/italy"].supers[0].entries == before
+    assert desk.peer.counters == {"unasked": 6}

@@ -14,6 +14,7 @@ from tests.community.desk import a_turn
 def test_numbers_are_used_once_and_counters_count() -> None:
     turn = a_turn()
     assert [turn.number(), turn.number()] == [1, 2]
+    assert Turn("me", random.Random(1), False, life=2**31 + 3).number() == 3 * 2**32 + 1
     turn.count("strays")
     turn.count("strays")
     assert turn.counters == {"strays": 2}

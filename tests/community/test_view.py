@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import inf
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ def test_whatever_happens_nobody_is_there_twice_nor_oneself_nor_too_many(acts: l
             view.expire(time)
             assert view.next_end() > time
         members = list(view)
+        assert view.next_end() == min(map(view.until, members), default=inf)
         assert "p0" not in members
         assert len(set(members)) == len(members) <= 4
 

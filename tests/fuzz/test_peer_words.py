@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+from itertools import product
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reknit.community.io import Due, Join, Received
+from reknit.community.io import Due, Join, Meet, Received
 from reknit.community.options import PeerOptions, ScampOptions, TopicOptions
 from reknit.community.peer import Peer
+from reknit.model.event import Event
 from reknit.wire.codec import BadFrame
 from reknit.wire.peers import Sure, Word, decode_word, encode_word
-from tests.wire.peer_words import WORDS
+from tests.wire.peer_words import SKETCH, WORDS
 
 VALUES = (0x00, 0x01, 0x7F, 0x80, 0x90, 0x9F, 0xA0, 0xC0, 0xC1, 0xC3, 0xC6, 0xCB, 0xCF, 0xD3, 0xDB, 0xDD, 0xFF)
 
@@ -42,6 +45,31 @@ def test_each_byte_changed_and_cut_off_anywhere(word: Word) -> None:
 def test_any_bytes(data: bytes) -> None:
     _try(data)
     _try(b"\x01" + data)
+
+
+EXTREMES: dict[object, tuple[object, ...]] = {
+    str: ("soccer", "0", ""),
+    int: (0, 1, 255),
+    float: (0.0, 1.0),
+    bool: (False, True),
+    bytes: (b"", SKETCH),
+    Event: (Event("soccer/italy", source="p1.1", seq=7),),
+}
+"""Of each type; of any tuple, the empty one."""
+
+
+@pytest.mark.parametrize("kind", get_args(Word), ids=lambda kind: str(kind.__name__))
+def test_words_that_are_empty_where_others_are_not_harm_nobody(kind: Any) -> None:
+    """Each whole and within its type, from strangers, to a peer that knows some others; none may raise anything."""
+    fields = [EXTREMES.get(type_, ((),)) for type_ in get_type_hints(kind).values()]
+    for values in product(*fields):
+        peer = Peer("me", PeerOptions(topic=TopicOptions(membership="semi-structured")), random.Random(8))
+        peer.handle(Meet(("p1", "p2", "p3", "p4")), 0.0)
+        peer.handle(Join("soccer", contacts=("p1",)), 0.0)
+        frame = encode_word(kind(*values))
+        peer.handle(Received("s", frame), 1.0)
+        peer.handle(Received("s", encode_word(Sure(1, frame))), 1.0)
+        peer.handle(Due(), 2.0)
 
 
 def test_a_peer_that_hears_nonsense_and_forgeries_lives_on_within_its_bounds() -> None:

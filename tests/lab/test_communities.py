@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from reknit.community.formulas import Level, fan_out, reception
+from reknit.community.formulas import Level, fan_out, reception, vouching
 from reknit.lab.communities import Chain, broadcast, disseminate
 
 SMALL = Chain(sizes=(5, 20, 80))
@@ -63,3 +65,13 @@ def test_plain_gossip_reaches_all_whether_they_want_it_or_not() -> None:
     spread = broadcast(Chain(sizes=(5, 20, 80), at=0), "1")
     assert sum(spread.reached) >= 103
     assert spread.parasites == pytest.approx(100 * fan_out(105, 5.0) * 0.85, rel=0.06)
+
+
+def test_what_is_vouched_for_rises_as_often_as_the_formula_says() -> None:
+    """Nobody is drawn to pass it upward; of those above that the publisher knows, three of ten have crashed."""
+    chain = Chain(sizes=(40, 10), g=0.0, failed=0.3, vouch_tries=2)
+    spreads = [disseminate(chain, f"{number}") for number in range(200)]
+    share = sum(spread.reached[0] > 0 for spread in spreads) / len(spreads)
+    assert share == pytest.approx(vouching(Level(10, p_succ=0.85), 0.7, 2), abs=0.04)
+    assert 1.0 < sum(spread.between[1] for spread in spreads) / len(spreads) < 4.0
+    assert disseminate(replace(chain, vouch_tries=0), "1").reached[0] == 0

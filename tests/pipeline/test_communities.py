@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reknit.pipeline._judging.membership import ENDS, Ladder, Member
+from reknit.pipeline._judging.membership import ENDS, OF_BROKERS, Ladder, Member
 from reknit.pipeline.communities import parasites, read_parents
 from reknit.pipeline.flow import BadFlow
 from reknit.pipeline.read import look, read_table
@@ -24,8 +24,8 @@ from reknit.trace.segments import write_segment
 from tests.sim.planted_in_peers import PLANTED
 
 LATE_S = LEASE_S + 1.0
-SEEDS = (1, 3, 5)
-"""Without brokers beside the peers."""
+SEEDS = (1, 3, 6)
+"""The last has brokers and gateways beside the peers."""
 BUG = "take-events-of-any-community"
 SPOILED = 12
 
@@ -33,7 +33,7 @@ SPOILED = 12
 def tampered(records: list[Record], rng: random.Random) -> list[Record]:
     """Some of what peers did is done by others; some has not begun to belong to what it belongs to."""
     made = list(records)
-    places = [at for at, each in enumerate(records) if each.event is not None]
+    places = [at for at, each in enumerate(records) if each.event is not None and not each.client]
     wishes = [at for at, each in enumerate(records) if each.kind is Kind.SUBSCRIBED]
     for at in rng.sample(places, min(SPOILED, len(places))):
         made[at] = copy(made[at])
@@ -46,7 +46,10 @@ def tampered(records: list[Record], rng: random.Random) -> list[Record]:
 def judge(records: list[Record], parents: dict[str, tuple[str, ...]]) -> Iterator[Record]:
     """The judges of the pipeline, fed by a plain loop."""
     ladder, members = Ladder(parents), dict[str, Member]()
+    brokers = {each.node for each in records if each.client or each.kind in OF_BROKERS}
     for each in records:
+        if each.node in brokers:
+            continue
         member = members.setdefault(each.node, Member())
         if each.kind in (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, *ENDS):
             member.see(each.kind, each.pattern.topic if each.pattern is not None else "", each.time)
@@ -97,11 +100,15 @@ def test_the_judges_say_what_the_checker_says(outcomes: list[GatheringOutcome]) 
 def test_the_table_has_what_the_judges_say(
     spark: SparkSession, tmp_path: Path, outcomes: list[GatheringOutcome]
 ) -> None:
-    broken = outcomes[-1]
-    write_segment(to_table(broken.records), tmp_path / "run" / "node-all", 1)
+    beside, broken = outcomes[-2:]
+    assert beside.plan.beside is not None
+    assert beside.plan.parents == broken.plan.parents
+    for name, each in (("beside", beside), ("broken", broken)):
+        write_segment(to_table(each.records), tmp_path / name / "node-all", 1)
     trace = read_table(spark, look(spark, str(tmp_path)), TRACE.schema, "trace")
     text = json.dumps(broken.plan.parents)
     found = parasites(text, LATE_S, trace).collect()
+    assert {row["run"] for row in found} == {"broken"}
     assert sorted((row["time"], said(row["node"], row["kind"], row["topic"])) for row in found) == by_the_judges(
         broken.records, broken.plan.parents
     )

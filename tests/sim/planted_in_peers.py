@@ -42,12 +42,12 @@ def plant(checker: str, near: int) -> Callable[[Plant], Plant]:
 def take_events_of_any_community(patch: Patch) -> None:
     original = Peer._take_gossip
 
-    def take(self: Peer, sender: str, gossip: Gossip) -> None:
+    def take(self: Peer, sender: str, gossip: Gossip, vouched: bool = False) -> None:
         here = next(iter(self.communities), None)
         if gossip.community not in self.communities and here is not None:
-            self._take(self.communities[here], gossip.event, gossip.hops, gossip.way, False)
+            self._take(self.communities[here], gossip.event, gossip.hops, gossip.way, False, vouched)
         else:
-            original(self, sender, gossip)
+            original(self, sender, gossip, vouched)
 
     patch.setattr(Peer, "_take_gossip", take)
 

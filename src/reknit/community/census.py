@@ -63,14 +63,14 @@ class Census:
     def hear(self, epoch: int, sketch: bytes, believed: bool = True) -> bool:
         """What another member knows; whether it can be true. It counts if whoever says so is believed."""
         told = array("f", sketch)
-        if len(told) != MINIMA or not all(each > 0.0 and isfinite(each) for each in told):
+        if len(told) != MINIMA or not (isfinite(sum(told)) and min(told) > 0.0):
             return False
         if epoch > self.epoch + EPOCHS_AHEAD_MAX or _count(told) > POPULATION_MAX:
             return False
         if epoch > self.epoch and believed:
             self._begin(epoch)
         if epoch == self.epoch and believed:
-            self._minima = array("f", map(min, self._minima, told))
+            self._minima = array("f", [old if old < new else new for old, new in zip(self._minima, told, strict=True)])
         return True
 
     def population(self) -> float:

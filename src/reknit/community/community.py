@@ -6,6 +6,10 @@ chance; and with probability ``p_sel = g / N`` upward, to each of the known memb
 those of this community. In a parent's table that is not full ``p_a`` is ``a`` by its entries rather than by ``z``,
 for the same average.
 
+That is the paper's way, in which it is left to chance whether anybody passes an event upward. Beside it one can vouch
+for it (``vouch_tries``): who has brought the event here asks one after the other of those above, until one confirms;
+that one brings it into the next community, and vouches in turn.
+
 Owns: the decisions for one event in one community. Must not know: other communities of the same peer, or delivery.
 """
 
@@ -43,6 +47,7 @@ class Community:
         self.topic = topic
         self.options = options
         self.turn = turn
+        self.courier = courier
         self.above = hierarchy.ladder(topic)[1:]
         self.membership = membership_of(options.membership)(topic, options, turn, courier, grid)
         self.search = Search((topic,), options.supers, turn)
@@ -50,6 +55,7 @@ class Community:
             SuperTable(topic, hierarchy.ladder(parent), options, turn) for parent in hierarchy.parents(topic)
         ]
         self.seen: Seen[EventId] = Seen(options.seen_max)
+        self._vouched: Seen[EventId] = Seen(options.seen_max)
         self.joined_at = turn.now
         self._reunion_at = self._next_reunion()
         self._grid = grid if self.membership.draws_above and self.supers else None
@@ -178,6 +184,18 @@ class Community:
                 chosen.setdefault(topic, []).append(address)
         for topic, addresses in chosen.items():
             self._send(addresses, Gossip(topic, hops + 1, (*way, self.topic), event))
+
+    def vouch(self, event: Event, hops: int, way: tuple[str, ...], also: tuple[Contact, ...]) -> None:
+        """See to it that it rises, besides what chance does: somebody above has to confirm that it has come."""
+        if not self.options.vouch_tries or hops >= HOPS_MAX or not self._vouched.is_first(event.id):
+            return
+        skipped = [topic for topic, _ in also]
+        for table in self.supers:
+            if table.parent not in skipped and table.entries:
+                topic, peers = table.nearest()
+                gossip = Gossip(topic, hops + 1, (*way, self.topic), event)
+                self.courier.send_to_one(tuple(peers), gossip, self.options.vouch_tries)
+                self.turn.saw(Kind.FORWARDED, event, peers[0], topic)
 
     def _send(self, targets: list[str], gossip: Gossip) -> None:
         frame = encode_word(gossip)

@@ -2,7 +2,8 @@
 
 A word is sent under a number until the receiver confirms it, a few times at most; the receiver confirms each copy and
 acts on the first. Who has not confirmed the last copy either is taken for dead, and whoever sent the word learns which
-one that was. Events go without this: gossip repeats itself.
+one that was. Events go without this, since gossip repeats itself; but for one that somebody vouches for, which goes to
+one of a few after the other, until one of them confirms it.
 
 Owns: what waits to be confirmed, and which numbers have come. Must not know: what a word says.
 """
@@ -23,9 +24,6 @@ __all__ = ["COME_MAX", "Courier", "Failure"]
 COME_MAX = 10_000
 """Numbers that have come, over all senders."""
 
-LIVES = 2**31
-"""After so many lives numbers come again: by then nobody remembers them, and each fits into 64 bits."""
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -43,28 +41,37 @@ class _Waiting:
     tries_left: int
     wait_s: float
     next_at: float
+    tries: int
+    """For each of them."""
+    others: tuple[str, ...]
+    """Who is sent it if this one does not confirm it."""
 
 
 class Courier:
-    __slots__ = ("_come", "_options", "_turn", "_waiting", "life")
+    __slots__ = ("_come", "_options", "_turn", "_waiting")
 
-    def __init__(self, turn: Turn, options: CourierOptions, life: int) -> None:
-        """``life``: numbers of one life of a peer must not be those of another."""
+    def __init__(self, turn: Turn, options: CourierOptions) -> None:
         self._turn = turn
         self._options = options
         self._waiting: dict[int, _Waiting] = {}
         self._come: Seen[tuple[str, int]] = Seen(COME_MAX)
-        self.life = life
 
     def send(self, to: str, word: Word) -> None:
-        number = (self.life % LIVES << 32) + self._turn.number()
+        self._send(to, word, self._options.tries, ())
+
+    def send_to_one(self, peers: tuple[str, ...], word: Word, tries: int) -> None:
+        """To the first, so often at most; if that does not confirm it, to the next. ``Failure`` names the last."""
+        self._send(peers[0], word, tries, peers[1:])
+
+    def _send(self, to: str, word: Word, tries: int, others: tuple[str, ...]) -> None:
+        number = self._turn.number()
         frame = encode_word(Sure(number, encode_word(word)))
         self._turn.effects.append(Send(to, frame))
         if len(self._waiting) >= self._options.waiting_max:
             self._turn.count("courier_full")
             return
         wait_s = self._options.retry_s
-        self._waiting[number] = _Waiting(to, word, frame, self._options.tries - 1, wait_s, self._turn.now + wait_s)
+        self._waiting[number] = _Waiting(to, word, frame, tries - 1, wait_s, self._turn.now + wait_s, tries, others)
 
     def take(self, sender: str, sure: Sure) -> bool:
         """Confirm it; whether it has come for the first time."""
@@ -96,7 +103,10 @@ class Courier:
                 each.wait_s *= self._options.backoff
                 each.next_at = self._turn.now + each.wait_s
                 self._turn.effects.append(Send(each.to, each.frame))
+                continue
+            del self._waiting[number]
+            if each.others:
+                self._send(each.others[0], each.word, each.tries, each.others[1:])
             else:
-                del self._waiting[number]
                 failed.append(Failure(each.to, each.word))
         return failed

@@ -34,6 +34,7 @@ __all__ = [
     "parasites_of_broadcast",
     "passing",
     "passing_as_printed",
+    "passing_of_survivors",
     "pmcast_rounds",
     "pmcast_view",
     "push_rounds",
@@ -44,6 +45,7 @@ __all__ = [
     "reliability_inside",
     "rounds",
     "upward_messages",
+    "vouching",
     "whole_inside",
     "z_within_broadcast",
     "z_within_hierarchical",
@@ -133,6 +135,17 @@ def passing(level: Level, reached: float = 1.0) -> float:
     """How likely at least one message gets from this level to the next; ``reached``: the share that has the event."""
     one = 1.0 - (1.0 - level.p_a * level.p_succ) ** level.z
     return 1.0 - (1.0 - level.p_sel * reached * one) ** level.population
+
+
+def vouching(level: Level, alive: float, tries: int) -> float:
+    """How likely one of the ``z`` that one process knows above gets an event it vouches for, if a share is alive."""
+    return 1.0 - (1.0 - alive * (1.0 - (1.0 - level.p_succ) ** tries)) ** level.z
+
+
+def passing_of_survivors(level: Level, alive: float) -> float:
+    """``passing`` where of senders and receivers only this share is alive, and nobody knows which."""
+    one = 1.0 - (1.0 - level.p_a * alive * level.p_succ) ** level.z
+    return 1.0 - (1.0 - level.p_sel * one) ** round(alive * level.population)
 
 
 # --- a chain of communities

@@ -121,6 +121,10 @@ class TopicOptions(msgspec.Struct, frozen=True):
     membership: str = "scamp"
     publisher_forces_upward: bool = False
     """Whether a publisher passes its own events upward for certain."""
+    vouch_tries: int = 0
+    """Whether who brings an event into the community, its publisher or who was vouched to, vouches that it rises: asks
+    one of the members above that it knows after the other, each so often, until one confirms. 0: as in the paper, those
+    who are drawn pass it upward, and nobody else does."""
     population: int | None = None
     """How many members the community has, where that is known; None for an estimate."""
     seen_max: int = 10_000
@@ -208,6 +212,7 @@ def _rules(terms: TopicOptions) -> list[_Rule]:
         ("tau", 0 <= terms.alive_min <= terms.z, "from 0 to z"),
         ("p_sel", terms.p_sel is None or 0.0 <= terms.p_sel <= 1.0, "a probability"),
         ("population", terms.population is None or terms.population >= 1, "1 or more"),
+        _from(0, "vouch_tries", terms.vouch_tries),
         _from(1, "seen_max", terms.seen_max),
     ]
 

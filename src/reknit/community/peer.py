@@ -96,13 +96,13 @@ class Peer:
         self.me = me
         self.options = options
         self.source = f"{me}.{life}"
-        self.turn = Turn(me, rng, options.observe)
+        self.turn = Turn(me, rng, options.observe, life)
         self.turn.now = now
         self.hierarchy = Hierarchy(options.parents)
         self.communities: dict[str, Community] = {}
         self.contacts = View(me, options.contacts_max)
         self.absent = Absent(options, self.turn)
-        self.courier = Courier(self.turn, options.courier, life)
+        self.courier = Courier(self.turn, options.courier)
         self.grid = Grid(options.grid, self.turn, self.courier) if _need_grid(options) else None
         self.asking = Asking(options, self.turn, self.communities, self.contacts, self.grid)
         self._subscriptions: dict[str, _Subscription] = {}
@@ -238,12 +238,17 @@ class Peer:
     def _publish_now(self, community: Community, event: Event) -> None:
         if event.id not in community.seen:
             self.turn.saw(Kind.PUBLISHED, event)
-            self._take(community, event, 0, (), community.options.publisher_forces_upward)
+            self._take(community, event, 0, (), community.options.publisher_forces_upward, vouched=True)
 
     # --- events
 
-    def _take(self, community: Community, event: Event, hops: int, way: tuple[str, ...], forced: bool) -> None:
-        """For the first time in this community: deliver, pass on, and rise to those above that this peer is in."""
+    def _take(
+        self, community: Community, event: Event, hops: int, way: tuple[str, ...], forced: bool, vouched: bool
+    ) -> None:
+        """For the first time in this community: deliver, pass on, and rise to those above that this peer is in.
+
+        ``vouched``: it was brought here by who is to see that it rises, and did so.
+        """
         community.seen.is_first(event.id)
         subscription = self._subscriptions[community.topic]
         if subscription.wants(event) and self._delivered.is_first(event.id):
@@ -251,16 +256,18 @@ class Peer:
             self.turn.saw(Kind.DELIVERED, event, detail=community.topic)
         own = self._own(community)
         community.disseminate(event, hops, way, forced, own)
+        if vouched:
+            community.vouch(event, hops, way, own)
         for topic, _ in own:
             above = self.communities[topic]
             if event.id not in above.seen and topic not in way:
-                self._take(above, event, hops, (*way, community.topic), forced=False)
+                self._take(above, event, hops, (*way, community.topic), forced=False, vouched=vouched)
 
     def _own(self, community: Community) -> tuple[Contact, ...]:
         """The communities above that this peer is a member of itself."""
         return tuple((topic, self.me) for topic in community.above if topic in self.communities)
 
-    def _take_gossip(self, sender: str, gossip: Gossip) -> None:
+    def _take_gossip(self, sender: str, gossip: Gossip, vouched: bool = False) -> None:
         event = gossip.event
         community = self.communities.get(gossip.community)
         if community is None:
@@ -269,11 +276,20 @@ class Peer:
             self.turn.send(sender, Remove(gossip.community))
         elif event.id in community.seen:
             self.turn.count("copies")
+            if vouched and came_rightly(gossip.community, gossip.way, event.topic):
+                community.vouch(event, gossip.hops, gossip.way, self._own(community))
         elif not came_rightly(gossip.community, gossip.way, event.topic):
             self.turn.count("misled")
             self.turn.saw(Kind.DROPPED, event, sender, f"no way to {gossip.community}")
         else:
-            self._take(community, event, gossip.hops, gossip.way, forced=False)
+            self._take(community, event, gossip.hops, gossip.way, forced=False, vouched=vouched)
+
+    def _take_vouched(self, sender: str, sure: Sure, gossip: Gossip) -> None:
+        """Who is no member confirms nothing, so that somebody else is asked."""
+        if gossip.community not in self.communities:
+            self._take_gossip(sender, gossip)
+        elif self.courier.take(sender, sure):
+            self._take_gossip(sender, gossip, vouched=True)
 
     # --- words
 
@@ -285,9 +301,14 @@ class Peer:
                 self._take_gossip(sender, word)
                 return False
             self.absent.heard(sender)
+            if isinstance(word, Ack):  # which ends a wait and begins nothing: an alarm that comes early does no harm
+                self.courier.confirmed(sender, word)
+                return False
             if isinstance(word, Sure):
                 inner = decode_word(word.frame)
-                if self.courier.take(sender, word):
+                if isinstance(inner, Gossip):
+                    self._take_vouched(sender, word, inner)
+                elif self.courier.take(sender, word):
                     self._dispatch(sender, inner)
             else:
                 self._dispatch(sender, word)
@@ -298,8 +319,6 @@ class Peer:
 
     def _dispatch(self, sender: str, word: Word) -> None:
         match word:
-            case Ack():
-                self.courier.confirmed(sender, word)
             case Request():
                 self.asking.take_request(sender, word)
             case Answer(attempt=attempt, topic=topic, peers=peers):
@@ -369,6 +388,9 @@ class Peer:
     def _due(self) -> None:
         now = self.turn.now
         for failure in self.courier.due():
+            if isinstance(failure.word, Gossip):  # asked too seldom to be taken for dead
+                self.turn.count("unvouched")
+                continue
             self.contacts.drop(failure.to)
             self.absent.lost(failure.to)
             community = self.communities.get(getattr(failure.word, "topic", ""))

@@ -49,8 +49,8 @@ class SuperTable:
         self._number = 0  # of the check under way, or of the last one
         self._silent: dict[str, None] = {}  # in the check under way
         self._asked = 0  # times, in the check under way; 0 where none is
-        self._more = 0  # the number of the last request for others
-        self._drawn = 0  # the number of the last search for another table
+        self._more: int | None = None  # the number of the last request for others
+        self._drawn: int | None = None  # the number of the last search for another table
 
     def start(self) -> None:
         self._search_on()
@@ -59,6 +59,12 @@ class SuperTable:
 
     def contacts(self) -> tuple[Contact, ...]:
         return tuple((topic, address) for address, topic in self.entries.items())
+
+    def nearest(self) -> tuple[str, list[str]]:
+        """The nearest community of which anybody is known, and who that is, in an order by chance."""
+        topic = min(self.entries.values(), key=self._rung)
+        known = [address for address, each in self.entries.items() if each == topic]
+        return topic, self._turn.rng.sample(known, len(known))
 
     def merge(self, contacts: Iterable[Contact]) -> None:
         for topic, address in contacts:
@@ -136,8 +142,8 @@ class SuperTable:
 
     def draw(self) -> int:
         """The number under which another table is searched for."""
-        self._drawn = self._turn.number()
-        return self._drawn
+        number = self._drawn = self._turn.number()
+        return number
 
     def take_drawn(self, number: int, topic: str, peers: tuple[str, ...]) -> bool:
         """Another table, whether it was asked for. One without anybody says only that nobody is known there."""

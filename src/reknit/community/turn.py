@@ -16,20 +16,24 @@ from reknit.wire.peers import Word, encode_word
 
 __all__ = ["Turn"]
 
+LIVES = 2**31
+"""After so many lives numbers come again: by then nobody remembers them, and each fits into 64 bits."""
+
 
 class Turn:
     """The parts of one peer hold the same turn; the peer sets its time and takes its effects."""
 
     __slots__ = ("_number", "counters", "effects", "me", "now", "observing", "rng")
 
-    def __init__(self, me: str, rng: random.Random, observing: bool) -> None:
+    def __init__(self, me: str, rng: random.Random, observing: bool, life: int = 0) -> None:
+        """``life``: numbers of one life of a peer must not be those of another, as who has seen one ignores it."""
         self.me = me
         self.rng = rng
         self.observing = observing
         self.now = 0.0
         self.effects: list[Effect] = []
         self.counters: dict[str, int] = {}
-        self._number = 0
+        self._number = life % LIVES << 32
 
     def send(self, to: str, word: Word) -> None:
         self.effects.append(Send(to, encode_word(word)))

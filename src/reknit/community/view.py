@@ -13,37 +13,53 @@ __all__ = ["View"]
 
 
 class View:
-    __slots__ = ("_me", "_until", "size_max")
+    __slots__ = ("_me", "_next_end", "_until", "size_max")
 
     def __init__(self, me: str, size_max: int) -> None:
         self._me = me
         self._until: dict[str, float] = {}
+        self._next_end: float | None = inf  # None where it has to be looked for: it is asked for far more often
         self.size_max = size_max
 
     def add(self, peer: str, until: float = inf) -> bool:
         """Whether it is new here; one that is here already stays for the longer of both times."""
-        if peer in self._until:
-            self._until[peer] = max(self._until[peer], until)
+        before = self._until.get(peer)
+        if before is not None:
+            if until > before:
+                self._until[peer] = until
+                self._gone(before)
             return False
         if peer == self._me or len(self._until) >= self.size_max:
             return False
         self._until[peer] = until
+        if self._next_end is not None and until < self._next_end:
+            self._next_end = until
         return True
 
     def drop(self, peer: str) -> bool:
-        return self._until.pop(peer, None) is not None
+        until = self._until.pop(peer, None)
+        if until is None:
+            return False
+        self._gone(until)
+        return True
+
+    def _gone(self, until: float) -> None:
+        if until == self._next_end:
+            self._next_end = None
 
     def expire(self, now: float) -> list[str]:
         gone = [peer for peer, until in self._until.items() if until <= now]
         for peer in gone:
-            del self._until[peer]
+            self.drop(peer)
         return gone
 
     def until(self, peer: str) -> float:
         return self._until[peer]
 
     def next_end(self) -> float:
-        return min(self._until.values(), default=inf)
+        if self._next_end is None:
+            self._next_end = min(self._until.values(), default=inf)
+        return self._next_end
 
     def is_full(self) -> bool:
         return len(self._until) >= self.size_max

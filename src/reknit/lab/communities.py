@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from reknit.community.formulas import fan_out
 from reknit.community.io import Deliver, Join
-from reknit.community.options import PeerOptions, SuperOptions, TopicOptions
+from reknit.community.options import CourierOptions, PeerOptions, SuperOptions, TopicOptions
 from reknit.sim.assembly import Assembly
 from reknit.sim.network import NetworkOptions
 from reknit.trace.records import Kind
@@ -46,6 +46,8 @@ class Chain:
     """Whether the publisher sends upward for certain."""
     at: int = -1
     """The level at which the event is published."""
+    vouch_tries: int = 0
+    """How often each of those above is asked to confirm an event, by who vouches for it; 0: nobody does."""
     forwarders: tuple[float, ...] = ()
     """By level, how many are expected to pass an event upward, where that is not ``g`` everywhere."""
 
@@ -64,6 +66,8 @@ class Spread:
     """Messages sent from one member of the community to another."""
     upward: list[int] = field(default_factory=list)
     """Messages sent from this community to the next."""
+    between: list[int] = field(default_factory=list)
+    """All that was sent between this community and the next, repetitions and confirmations too."""
     forwarding: int = 0
     """Processes that have sent any of these."""
     rounds: int = 0
@@ -77,6 +81,7 @@ def disseminate(chain: Chain, seed: str) -> Spread:
     options = PeerOptions(
         topics={topic: _terms(chain, chain.sizes[level], level) for level, topic in enumerate(topics)},
         parents={topics[0]: ()},
+        courier=CourierOptions(retry_s=2.5 * ROUND_S),
         observe=True,
     )
     crowd = _Crowd(options, chain, seed)
@@ -113,6 +118,7 @@ def _terms(chain: Chain, population: int, level: int = 0) -> TopicOptions:
         membership="static",
         population=population,
         publisher_forces_upward=chain.forced,
+        vouch_tries=chain.vouch_tries,
         supers=STILL,
     )
 
@@ -139,6 +145,9 @@ class _Crowd:
         self._rng = random.Random(f"{seed}/sight")
         self._give = self.assembly.network.give
         self.assembly.network.give = self._arrive
+        self._send = self.assembly.network.send
+        self.assembly.network.send = self._sent  # type: ignore[method-assign]
+        self.between = [0] * len(chain.sizes)
 
     def living(self, members: list[str], rng: random.Random) -> Iterable[str]:
         if self.chain.weak or not self.chain.failed:
@@ -174,10 +183,18 @@ class _Crowd:
         spread.forwarding = len(forwarding)
         spread.rounds = max(self.got.values(), default=0)
         spread.parasites = self.parasites
+        spread.between = self.between
         return spread
 
     def _delivered(self, name: str, deliver: Deliver) -> None:
         self.got[name] = deliver.hops
+
+    def _sent(self, sender: str, to: str, frame: bytes) -> None:
+        """Names say the level, of the dead as well."""
+        lower, upper = (int(each.partition(".")[0]) for each in sorted((sender, to), reverse=True))
+        if lower != upper:
+            self.between[lower] += 1
+        self._send(sender, to, frame)
 
     def _arrive(self, address: str, sender: str, frame: bytes) -> None:
         if self.chain.weak and self._takes_for_failed(sender, address):

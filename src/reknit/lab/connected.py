@@ -61,9 +61,11 @@ def _contributions(parts: Ints) -> Ints:
     wants = (parts >= 0).astype(np.float32)
     common = wants.T @ wants
     found = common.copy()
-    for part in range(parts.shape[1]):  # less those that are in one part already
-        here = (parts == part).astype(np.float32)
-        found -= here.T @ here
+    for part in range(parts.shape[1]):  # less those that are in one part already; most parts are of few nodes
+        here = parts == part
+        some = np.flatnonzero(here.any(axis=0))
+        few = here[:, some].astype(np.float32)
+        found[np.ix_(some, some)] -= few.T @ few
     contributed: Ints = np.rint(found).astype(np.int32)
     return contributed
 

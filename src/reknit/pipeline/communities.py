@@ -2,7 +2,8 @@
 
 Owns: the transform behind ``parasites`` of the verdict. Must not know: the simulator, or what a peer is.
 
-A peer is judged by its own records alone, in their order: those of one peer go to one worker.
+A peer is judged by its own records alone, in their order: those of one peer go to one worker. Brokers that are in the
+same trace, where there are gateways, are known by their clients and links, and not judged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from reknit.pipeline._judging.membership import ENDS, Ladder, Member
+from reknit.pipeline._judging.membership import ENDS, OF_BROKERS, Ladder, Member
 from reknit.pipeline.flow import BadFlow, columns
 from reknit.pipeline.trace import PLACE, placed
 from reknit.trace.records import Kind
@@ -46,7 +47,9 @@ def parasites(parents: str, late_s: float, trace: DataFrame) -> DataFrame:
     ladder = Ladder(read_parents(parents))
     membership = F.col("kind").isin([kind.value for kind in _MEMBERSHIP])
     chosen = placed(trace.where(membership | F.col("source").isNotNull()))
-    rows = chosen.select(*PARASITES.fieldNames(), "latest", "order", "pattern_topic")
+    rows = chosen.select(*PARASITES.fieldNames(), "latest", "order", "pattern_topic").join(
+        _brokers(trace), ["run", "node"], "left_anti"
+    )
 
     def judge(rows: pd.DataFrame) -> pd.DataFrame:
         member = Member()
@@ -54,6 +57,11 @@ def parasites(parents: str, late_s: float, trace: DataFrame) -> DataFrame:
         return rows.sort_values(list(PLACE))[strange][PARASITES.fieldNames()]
 
     return rows.groupBy("run", "node").applyInPandas(judge, PARASITES).select(*PARASITES.fieldNames())
+
+
+def _brokers(trace: DataFrame) -> DataFrame:
+    seen = F.col("client").isNotNull() | F.col("kind").isin([kind.value for kind in OF_BROKERS])
+    return trace.where(seen).select("run", "node").distinct()
 
 
 def _judge(member: Member, ladder: Ladder, row: Any, late_s: float) -> bool:

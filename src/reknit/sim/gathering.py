@@ -49,6 +49,7 @@ CALM_S = 2.0
 EVENTS_PER_LEASE = 2
 EVENTS_BETWEEN = 20
 MEMBERSHIPS = ("scamp", "scamp", "semi-structured", "structured")
+VOUCH_TRIES = (0, 0, 0, 2)
 GRID = GridOptions(lease_s=LEASE_S, refresh_s=2.4, meet_s=0.3, meet_s_max=3.0, answer_s=0.5)
 STEPS_MAX = 600_000
 STEPS_PER_PEER_MAX = 40_000
@@ -131,6 +132,7 @@ def draw_gathering(seed: int) -> GatheringPlan:
             g=rng.choice((3.0, 8.0)),
             a=rng.choice((1.0, 2.0)),
             membership=random.Random(f"{seed}/membership").choice(MEMBERSHIPS),
+            vouch_tries=random.Random(f"{seed}/vouching").choice(VOUCH_TRIES),
             scamp=scamp,
             supers=supers,
         ),
@@ -175,7 +177,7 @@ class _Run:
         )
         self.assembly.steps_max = max(STEPS_MAX, STEPS_PER_PEER_MAX * plan.peers)
         self.wants: dict[str, list[str]] = {}
-        self.newcomers: dict[str, tuple[str, ...]] = {}  # of this round, with their contacts
+        self.newcomers: dict[str, list[tuple[str, int]]] = {}  # of this round, with lives of their contacts
         self.faults: dict[str, int] = {}
         self.born = 0
 
@@ -202,7 +204,7 @@ class _Run:
     def _begin(self, peer: str) -> None:
         known = self.assembly.alive()
         contacts = (self.rng.choice(known),) if known else ()
-        self.newcomers[peer] = contacts
+        self._note_newcomer(peer, contacts)
         self.assembly.start(peer, contacts)
         count = 2 if len(self.plan.topics) > 1 and self.rng.random() < self.plan.several else 1
         self.wants[peer] = self.rng.sample(self.plan.topics, count)
@@ -213,7 +215,6 @@ class _Run:
 
     def _trouble(self) -> None:
         span = self.plan.round_s
-        self.newcomers.clear()
         self._spread(self.plan.churn, span, self._churn)
         self._spread(self.plan.crashes, span, self._crash)
         self._spread(10, span, self._publish)
@@ -225,13 +226,21 @@ class _Run:
         self.assembly.network.heal()
         self._help_newcomers()
 
+    def _note_newcomer(self, peer: str, contacts: tuple[str, ...]) -> None:
+        self.newcomers[peer] = [(each, self.assembly.places[each].life) for each in contacts]
+
     def _help_newcomers(self) -> None:
-        """Who came to one that has died since knows nobody else, perhaps: its user names another."""
-        alive = self.assembly.alive()
+        """Who came to one that has died since knows nobody else, perhaps: its user names another.
+
+        It is the same one for all, lest it be one who has come through them: whoever has come leads by its contacts,
+        each of which is older than itself, to that one, or to who is told of it.
+        """
+        alive, places = self.assembly.alive(), self.assembly.places
         for peer, contacts in self.newcomers.items():
-            others = [other for other in alive if other != peer]
-            if peer in alive and others and not any(each in alive for each in contacts):
-                self.assembly.give(peer, Meet((self.rng.choice(others),)))
+            is_lost = not any(each in alive and places[each].life == life for each, life in contacts)
+            if peer in alive[1:] and is_lost:
+                self.assembly.give(peer, Meet((alive[0],)))
+        self.newcomers.clear()
 
     def _spread(self, count: int, span: float, deed: Callable[[], None]) -> None:
         for _ in range(count):
@@ -280,7 +289,7 @@ class _Run:
 
     def _rise_beside(self, broker: str) -> None:
         if self.beside is not None:
-            self.newcomers[self.beside.junction.address(broker)] = tuple(self.assembly.alive()[:1])
+            self._note_newcomer(self.beside.junction.address(broker), tuple(self.assembly.alive()[:1]))
             self.beside.rise(broker)
 
     def _part(self) -> None:
@@ -358,14 +367,14 @@ def _judged(run: _Run, problems: list[Violation]) -> GatheringOutcome:
 
     topic = plan.topic
     terms = Terms(topic.c, topic.g, topic.a, topic.z, 1.0 - plan.network.loss)
-    even = even_size(topic.c)
+    size = even_size(topic.c) if topic.membership == "structured" else scamp_size(topic.scamp.copies)
     verdict = check_reception(records, ladder, terms, CALM_S)
     found = [
         *problems,
         *check_parasites(records, ladder, late_s_max=LEASE_S + 1.0),
         *check_views(records, topic.scamp.view_max, topic.z),
-        *check_view_sizes(records, even if topic.membership == "structured" else scamp_size(topic.scamp.copies)),
-        *check_touch(records, ladders),
+        *check_view_sizes(records, size),
+        *check_touch(records, ladders, size),
         *verdict.violations,
         *(run.beside.judged(ladder, CALM_S) if run.beside else ()),
     ]

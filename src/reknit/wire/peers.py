@@ -268,7 +268,8 @@ def decode_word(data: bytes) -> Word:
         raise BadFrame(f"a message of version {data[0] if data else 'none'}, not {VERSION}")
     try:
         word = _decoder.decode(memoryview(data)[1:])
-        _check(word)
+        if type(word) not in _UNBOUNDED:
+            _check(word)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from None
     if type(word) is Gossip and len(data) <= _RECENT_BYTES_MAX:
@@ -288,6 +289,10 @@ def check_community(topic: str) -> None:
         _good_communities.add(topic)
 
 
+_UNBOUNDED = (Ack, Sure)
+"""Nothing in them has a bound of its own, and they are half of all that is said."""
+
+
 def _check(word: Word) -> None:
     match word:
         case Gossip(community=community, hops=hops, way=way, event=event):
@@ -297,6 +302,8 @@ def _check(word: Word) -> None:
             check_event(event)
         case Request(origin=origin, topics=topics, hops_left=hops_left):
             _check_peer(origin)
+            if not topics:
+                raise BadFrame("a request for members of nothing")
             _check_communities(topics)
             _check_count("hops", hops_left)
         case Answer(topic=topic, peers=peers) | Some(topic=topic, peers=peers):

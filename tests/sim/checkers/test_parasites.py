@@ -36,3 +36,10 @@ def test_who_has_left_or_died_may_be_sent_it_for_a_while_and_throws_it_away() ->
         assert check_parasites([*records, seen(5, "p", Kind.DROPPED)], ABOVE, 5.0) == []
         assert len(check_parasites([*records, seen(7, "p", Kind.DROPPED)], ABOVE, 5.0)) == 1
         assert len(check_parasites([*records, seen(2, "p", Kind.FORWARDED)], ABOVE, 5.0)) == 1
+
+
+def test_brokers_of_the_same_trace_are_members_of_nothing_and_carry_what_others_want() -> None:
+    carried = [seen(1, "b", kind) for kind in (Kind.PUBLISHED, Kind.FORWARDED)]
+    for mark in (Record(0, "b", Kind.ATTACHED, client="c"), Record(0, "b", Kind.LINK_UP, peer="d")):
+        assert check_parasites([mark, *carried], ABOVE, 5.0) == []
+    assert len(check_parasites([Record(0, "b", Kind.STARTED), *carried], ABOVE, 5.0)) == 2

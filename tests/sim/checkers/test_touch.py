@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from reknit.model.pattern import Pattern
-from reknit.sim.checkers.touch import MOMENTS_MAX, MOMENTS_OF_ALL_MAX, check_touch
-from reknit.sim.checkers.views import TABLE
+from reknit.sim.checkers.touch import (
+    MOMENTS_MAX,
+    MOMENTS_OF_ALL_MAX,
+    UNLIKELY,
+    chance_of_apart,
+    check_touch,
+    moments_of_all,
+)
+from reknit.sim.checkers.views import TABLE, even_size
 from reknit.trace.records import Kind, Record
 
 LOW, HIGH, ROOT = "a/b/#", "a/#", "#"
@@ -22,7 +33,7 @@ def knows(node: str, peer: str, topic: str = LOW, detail: str = TABLE, kind: Kin
 
 
 def told(*records: Record) -> list[str]:
-    return [each.what for each in check_touch(records, lambda topic: LADDERS[topic])]
+    return [each.what for each in check_touch(records, lambda topic: LADDERS[topic], even_size(c=2.0))]
 
 
 RING = [*(member(name) for name in "pqr"), knows("p", "q"), knows("q", "r"), knows("r", "p")]
@@ -58,6 +69,22 @@ def test_one_after_the_other_may_be_unknown_for_a_moment_but_not_all_the_time() 
     turns = [*gone, *other] * (MOMENTS_OF_ALL_MAX // 2)
     assert told(*ring, *turns[: -len(other)]) == []
     assert told(*ring, *turns) == ["the 3 members of a/b/# do not all reach each other"]
+
+
+def test_how_often_somebody_is_in_no_table_is_what_drawn_tables_say() -> None:
+    rng, members = random.Random(1), range(20)
+    others = [[each for each in members if each != me] for me in members]
+    drawn = [{each for mine in others for each in rng.sample(mine, 4)} for _ in range(4000)]
+    share = sum(len(known) < len(members) for known in drawn) / len(drawn)
+    assert chance_of_apart(20, even_size(c=2.0)(20)) == pytest.approx(share, rel=0.1)
+
+
+def test_a_community_may_be_apart_at_as_many_moments_as_chance_makes() -> None:
+    assert moments_of_all(3, 2.0) == MOMENTS_OF_ALL_MAX, "all know all"
+    assert moments_of_all(40, 8.0) == MOMENTS_OF_ALL_MAX, "c = 5"
+    most = moments_of_all(20, 4.0)
+    assert most == 8, "a fifth of all moments: of 20188, six in a row would be nothing special"
+    assert chance_of_apart(20, 4.0) ** most <= UNLIKELY < chance_of_apart(20, 4.0) ** (most - 1)
 
 
 def test_for_a_moment_it_may_be_so_and_who_comes_or_goes_begins_it_anew() -> None:

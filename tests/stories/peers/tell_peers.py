@@ -119,6 +119,9 @@ def _said(word: Word) -> str:
 
 
 def _shown(value: object) -> str:
+    """Of numbers that are used once, what is counted in one life."""
+    if isinstance(value, int) and value > 2**32:
+        return str(value % 2**32)
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

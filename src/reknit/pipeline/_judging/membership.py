@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from reknit.trace.records import Kind
 
-__all__ = ["ENDS", "Ladder", "Member"]
+__all__ = ["ENDS", "OF_BROKERS", "Ladder", "Member"]
 
 ENDS = (Kind.STARTED, Kind.CRASHED)
 """With either, a peer belongs to nothing."""
+OF_BROKERS = (Kind.ATTACHED, Kind.LINK_ADDED, Kind.LINK_UP)
+"""What only brokers see, who are members of nothing."""
 _ALL = "#"
 
 

@@ -4,6 +4,9 @@ An event reaches a peer's user, or leaves a peer for another, only while that pe
 event belongs to: of its topic, or above it. And nobody is even sent one, unless it has been a member until a short
 time ago: those who know it cannot all have heard at once that it has left or begun a new life.
 
+Where there are gateways, brokers are in the same trace. They are members of nothing, and carry what others want; they
+are known by their clients and links, which no peer has.
+
 Owns: that judgement. Must not know: anything but the trace, and which community is above which.
 """
 
@@ -15,7 +18,10 @@ from reknit.model.topic import topic_matches
 from reknit.sim.checkers.violation import Violation
 from reknit.trace.records import Kind, Record
 
-__all__ = ["Above", "by_name", "check_parasites"]
+__all__ = ["OF_BROKERS", "Above", "by_name", "check_parasites"]
+
+OF_BROKERS = (Kind.ATTACHED, Kind.LINK_ADDED, Kind.LINK_UP)
+"""What peers never see."""
 
 Above = Callable[[str], tuple[str, ...]]
 """From a topic to the topic filters of all communities that its events belong to."""
@@ -26,7 +32,11 @@ def check_parasites(records: Iterable[Record], above: Above, late_s_max: float) 
     members: dict[str, dict[str, None]] = {}  # by node: topic filters
     left: dict[tuple[str, str], float] = {}  # by node and topic filter: when it ceased to be a member
     found = []
+    records = list(records)
+    brokers = {record.node for record in records if record.client or record.kind in OF_BROKERS}
     for record in records:
+        if record.node in brokers:
+            continue
         if record.kind in (Kind.SUBSCRIBED, Kind.UNSUBSCRIBED, Kind.STARTED, Kind.CRASHED):
             _follow(record, members, left)
         elif record.event is not None:

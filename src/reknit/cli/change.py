@@ -107,7 +107,7 @@ def undo(
 def resume(
     name: _Id,
     dry_run: DryRunFlag = False,
-    verify: VerifyFlag = False,
+    verify: VerifyFlag = None,
     admin: AdminFlag = [],  # noqa: B006
     as_json: JsonFlag = False,
 ) -> None:

@@ -238,7 +238,8 @@ class _Admin:
         return Json(describe(OPERATIONS, importlib.metadata.version("reknit")))
 
     async def topology(self, request: Request) -> Response:
-        about, driver = msgspec.to_builtins(self._about), self._driver
+        driver, options = self._driver, self._driver.broker.options
+        about = {**msgspec.to_builtins(self._about), "routing": options.routing, "covering": options.covering}
         return Json({**about, "neighbours": look.neighbours(driver), "waiting_for": look.waiting(driver)})
 
     async def table(self, request: Request) -> Response:

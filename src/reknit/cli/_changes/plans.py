@@ -8,7 +8,7 @@ after them. The brokers check again, for the tree may have changed since it was 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count, pairwise
@@ -19,7 +19,7 @@ from reknit.cli._problem import BadInput
 from reknit.core.overlay.change import find_change
 from reknit.core.overlay.history import ADD, DRAIN, REPLACE, SWAP, Deed, deed_of
 from reknit.core.overlay.shapes import Edge, adjacency, find_path
-from reknit.core.overlay.strategy import StrategyName
+from reknit.core.overlay.strategy import StrategyName, why_unusable
 from reknit.core.overlay.swap import NoReplacement, Step, after, plan_replacement, why_no_swap
 
 __all__ = [
@@ -120,24 +120,36 @@ def swaps(steps: Iterable[Step]) -> list[Move]:
 
 
 def plan_swap(view: View, step: Step) -> Plan:
-    view.check(*step, command=lambda *names: "" if why_no_swap(view.edges, Step(*names)) else f"swap {' '.join(names)}")
+    edges = view.edges
+    view.check(
+        *step,
+        command=lambda *names: "" if why_no_swap(edges, Step(*names)) else f"swap {' '.join(names)}",
+        otherwise=lambda *names: _instead_of_swap(edges, Step(*names)),
+    )
     view.answers(step.mover, step.middle)
     return _checked(view.edges, swaps([step]), f"swap {' '.join(step)}")
 
 
 def _nearest_swap(edges: Sequence[Edge], step: Step) -> str:
     """The command that comes nearest to a swap that is none, as the end of a sentence."""
+    if len(find_path(edges, step.mover, step.goal)) == 2 and not why_no_swap(edges, step.inverse):
+        return f"; to change that: reknit swap {' '.join(step.inverse)}"
+    return f"; try: reknit {words}" if (words := _instead_of_swap(edges, step)) else ""
+
+
+def _instead_of_swap(edges: Sequence[Edge], step: Step) -> str:
+    """A valid command; empty if there is none. A guess that keeps less than the mover changes nothing by itself."""
     mover, middle, goal = step
     path = find_path(edges, mover, goal)
     if len(path) == len(Step._fields):
-        return f"; try: reknit swap {' '.join(path)}"
+        return f"swap {' '.join(path)}"
     if len(path) > len(Step._fields):
-        return f"; try: reknit link replace {path[0]} {path[1]} --with {mover} {goal}"
-    if len(path) == 2 and not why_no_swap(edges, step.inverse):
-        return f"; to change that: reknit swap {' '.join(step.inverse)}"
-    others = (Step(mover, near, far) for near, far in _hops(edges, mover) if middle in (near, mover, goal))
-    some = next((other for other in others if not why_no_swap(edges, other)), None)
-    return f"; try: reknit swap {' '.join(some)}" if some else ""
+        return _title(path[0], path[1], mover, goal)
+    for near, far in _hops(edges, mover):
+        if middle in (near, mover, goal):
+            return f"swap {mover} {near} {far}"
+    names = (mover, middle, goal, *sorted(adjacency(edges)))
+    return next((f"swap {name} {near} {far} --dry-run" for name in names for near, far in _hops(edges, name)), "")
 
 
 def _hops(edges: Sequence[Edge], name: str) -> list[Edge]:
@@ -187,12 +199,27 @@ def plan_link(view: View, old: Edge, new: Edge, strategy: str) -> Plan:
     if strategy not in STRATEGIES:
         known = f"there is no strategy {strategy!r}; there are: {', '.join(STRATEGIES)}"
         raise BadInput(f"--strategy: {known}{_nearest_strategy(old, new, strategy)}")
-    view.check(*old, *new, command=lambda a, b, c, d: _title(a, b, c, d) if _is_one(view.edges, (a, b), (c, d)) else "")
-    title = _title(*old, *new)
+    edges, by = view.edges, f" --strategy {strategy}" if strategy != "swap" else ""
+    view.check(
+        *old,
+        *new,
+        command=lambda a, b, c, d: f"{_title(a, b, c, d)}{by}" if _is_one(edges, (a, b), (c, d)) else "",
+        otherwise=lambda a, b, c, d: _instead_of(edges, (a, b), (c, d), by),
+    )
     try:
-        return STRATEGIES[strategy](view, old, new, title)
+        plan = STRATEGIES[strategy](view, old, new, _title(*old, *new))
     except NoReplacement as refused:
-        raise BadInput(f"link replace: {refused}{_nearest_replacement(view.edges, old, new)}") from None
+        raise BadInput(f"link replace: {refused}{_nearest_replacement(edges, old, new, by)}") from None
+    _refuse_unusable(view, strategy, plan)
+    return plan
+
+
+def _refuse_unusable(view: View, strategy: str, plan: Plan) -> None:
+    """Before anything is locked: a strategy that the brokers on the path cannot use, as they route."""
+    for name in plan.brokers if strategy != "swap" else ():
+        routing, covering = view.routing(name)
+        if why := why_unusable(strategy, routing == "subscription-forwarding", covering, name):
+            raise BadInput(f"link replace: {why}; try: reknit {plan.title}")
 
 
 def _nearest_strategy(old: Edge, new: Edge, strategy: str) -> str:
@@ -213,27 +240,46 @@ def _is_one(edges: Sequence[Edge], old: Edge, new: Edge) -> bool:
         return False
 
 
-def _nearest_replacement(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
+def _nearest_replacement(edges: Sequence[Edge], old: Edge, new: Edge, by: str = "") -> str:
+    """The command that comes nearest to a replacement that is none, as the end of a sentence.
+
+    ``by``: the words that name its strategy.
+    """
+    return f"; try: reknit {words}" if (words := _instead_of(edges, old, new, by)) else ""
+
+
+def _instead_of(edges: Sequence[Edge], old: Edge, new: Edge, by: str) -> str:
     """Which link can make room for the new one? One of those that it would close a cycle with."""
     path = find_path(edges, *new)
     if new[0] != new[1] and not path:
-        return f"; try: reknit link add {' '.join(new)}"
+        return f"link add {' '.join(new)}"
     around = [edge for edge in pairwise(path) if set(edge) != set(new)]
     if len(around) < 2:  # the new link is there already, or is none
-        return _other_link(edges, old, new)
+        return _other_link(edges, old, new, by)
     near = [edge for edge in around if set(edge) & set(old)] or around
-    return f"; try: reknit link replace {' '.join(near[0])} --with {' '.join(new)}"
+    return f"{_title(*near[0], *new)}{by}"
 
 
-def _other_link(edges: Sequence[Edge], old: Edge, new: Edge) -> str:
-    """What could come instead of the old link; or it was meant the other way round."""
-    if set(old) not in [set(edge) for edge in edges]:
-        on_the_way = set(new) in [set(edge) for edge in pairwise(find_path(edges, *old))]
-        return f"; try: reknit link replace {' '.join(new)} --with {' '.join(old)}" if on_the_way else ""
+def _other_link(edges: Sequence[Edge], old: Edge, new: Edge, by: str) -> str:
+    """What could come instead of the old link; or it was meant the other way round; or it is another link's place.
+
+    In the last case it is a guess, which changes nothing by itself.
+    """
+    if set(old) in [set(edge) for edge in edges]:
+        return next((f"{_title(*old, *join)}{by}" for join in _joins(edges, old, new)), "")
+    on_the_way = list(pairwise(find_path(edges, *old)))
+    if set(new) in [set(edge) for edge in on_the_way]:
+        return f"{_title(*new, *old)}{by}"
+    near = [*on_the_way, *sorted(edges, key=lambda edge: -len({*edge} & {*old, *new}))]
+    guesses = (_title(*link, *join) for link in near for join in _joins(edges, link, new))
+    return next((f"{guess}{by} --dry-run" for guess in guesses), "")
+
+
+def _joins(edges: Sequence[Edge], old: Edge, new: Edge) -> Iterator[Edge]:
+    """Links that could come in the place of the old one, those with an end of the new one first."""
     rest = [edge for edge in edges if set(edge) != set(old)]
     one, other = (sorted({end, *_reached(rest, end)}, key=lambda name: (name not in new, name)) for end in old)
-    joins = [(a, b) for a in one for b in other if {a, b} != set(old) and {a, b} != set(new)]
-    return f"; try: reknit link replace {' '.join(old)} --with {' '.join(joins[0])}" if joins else ""
+    return ((a, b) for a in one for b in other if {a, b} != set(old) and {a, b} != set(new))
 
 
 def _reached(edges: Sequence[Edge], start: str) -> list[str]:

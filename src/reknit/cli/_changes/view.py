@@ -39,18 +39,29 @@ class View:
         """Why one of these has not answered, if so; empty where no door of it is known."""
         return next((self._silent[name] for name in names if name in self._silent), "")
 
-    def check(self, *names: str, command: Callable[..., str] = lambda *_: "") -> None:
+    def routing(self, name: str) -> tuple[str, bool]:
+        """By which strategy it routes, and whether with covering; as most do where it has not answered."""
+        said = self._said.get(name, {})
+        return said.get("routing", "subscription-forwarding"), said.get("covering", False)
+
+    def check(
+        self,
+        *names: str,
+        command: Callable[..., str] = lambda *_: "",
+        otherwise: Callable[..., str] = lambda *_: "",
+    ) -> None:
         """``BadInput`` if one of these is no broker here.
 
         ``command``: from names in the place of these, the words that would be a valid command; empty if there are none.
+        ``otherwise``: the words that come nearest to that, with other names.
         """
         for name in names:
             if name not in self.names:
-                hint = self._nearest(name, names, command)
+                hint = self._nearest(name, names, command) or self._guess(names, otherwise)
                 raise BadInput(f"there is no broker {name!r} in this network; known: {', '.join(self.names)}{hint}")
 
     def _nearest(self, name: str, names: Sequence[str], command: Callable[..., str]) -> str:
-        """What may have been meant: the valid command with the most similar name, or else that name.
+        """What may have been meant: the valid command with the most similar name.
 
         A guess that is not close changes nothing by itself.
         """
@@ -58,8 +69,17 @@ class View:
         for known in get_close_matches(name, self.names, len(self.names) or 1, cutoff=0.0):
             meant = [known if each == name else each for each in names]
             if all(each in self.names for each in meant) and (words := command(*meant)):
-                safe = "" if known in close or words.endswith("--dry-run") else " --dry-run"
-                return f"; try: reknit {words}{safe}"
+                return f"; try: reknit {words if known in close else _dry(words)}"
+        return ""
+
+    def _guess(self, names: Sequence[str], otherwise: Callable[..., str]) -> str:
+        """With all names that are none replaced by the most similar ones: what comes nearest to it, or these names."""
+        if not self.names:
+            return ""
+        meant = [get_close_matches(each, self.names, 1, cutoff=0.0)[0] for each in names]
+        if words := otherwise(*meant):
+            return f"; try: reknit {_dry(words)}"
+        close = [each for name in names if name not in self.names for each in get_close_matches(name, self.names, 1)]
         return f"; did you mean {close[0]}?" if close else ""
 
     def answers(self, *names: str) -> None:
@@ -77,6 +97,10 @@ class View:
     def listens_at(self, name: str) -> str:
         self.answers(name)
         return str(self._said[name]["listen"])
+
+
+def _dry(words: str) -> str:
+    return words if words.endswith("--dry-run") else f"{words} --dry-run"
 
 
 def look(operator: Operator) -> View:

@@ -24,7 +24,7 @@ from reknit.core.overlay.overlay import Overlay
 from reknit.core.overlay.path import Path
 from reknit.core.overlay.path_batched import PathBatched
 from reknit.core.overlay.repair import Repair
-from reknit.core.overlay.strategy import Hands, Strategy
+from reknit.core.overlay.strategy import Hands, Strategy, why_unusable
 from reknit.core.overlay.strawman import Strawman
 from reknit.core.overlay.tables import Tables
 from reknit.core.overlay.walk import Walk
@@ -121,13 +121,7 @@ class Replacing:
         """Why this strategy cannot be used here, for people to read; empty if it can."""
         if strategy not in self.strategies:
             return f"no strategy is called {strategy!r}; there are: {', '.join(self.strategies)}"
-        if strategy == "strawman":
-            return ""
-        if self.tables is None:
-            return f"{strategy} needs the routing subscription-forwarding at {self.turn.node}; strawman works with any"
-        if self.covering and strategy != "deferred":
-            return f"{strategy} does not work with covering, which is on at {self.turn.node}; use deferred or strawman"
-        return ""
+        return why_unusable(strategy, self.tables is not None, self.covering, self.turn.node)
 
     def usable(self, *names: str) -> str:
         """The first of these strategies that can be used here, or the one that always can."""

@@ -22,9 +22,23 @@ from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
 from reknit.wire.messages import Change, ChangeMessage
 
-__all__ = ["Hands", "Strategy", "StrategyName"]
+__all__ = ["Hands", "Strategy", "StrategyName", "why_unusable"]
 
 StrategyName: TypeAlias = Literal["strawman", "deferred", "path", "path-batched"]
+
+
+def why_unusable(strategy: str, editable: bool, covering: bool, where: str) -> str:
+    """Why this strategy cannot be used by brokers that route so, for people to read; empty if it can.
+
+    ``editable``: whether a table can be changed entry by entry. ``where``: at which broker that is.
+    """
+    if strategy == "strawman":
+        return ""
+    if not editable:
+        return f"{strategy} needs the routing subscription-forwarding at {where}; strawman works with any"
+    if covering and strategy != "deferred":
+        return f"{strategy} does not work with covering, which is on at {where}; use deferred or strawman"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,11 +177,14 @@ BATCHED_ONLY = {"believe-nobody-has-come-or-gone", "read-only-what-is-added"}
 def test_a_planted_bug_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTED[name](monkeypatch)
     trial = Trial("path-batched" if name in BATCHED_ONLY else "path", brokers_max=20, churn=20, density=0.3)
-    for seed in range(PLANTED_SEEDS_MAX):
-        try:
-            problems = run_trial(trial, seed)
-        except AssertionError:
-            return  # not even the start comes to rest
-        if problems:
-            return
-    pytest.fail(f"{name} was not seen in {PLANTED_SEEDS_MAX} trials")
+    seen = next((seed for seed in range(PLANTED_SEEDS_MAX) if _is_troubled(trial, seed)), None)
+    assert seen is not None, f"{name} was not seen in {PLANTED_SEEDS_MAX} trials"
+    monkeypatch.undo()
+    assert run_trial(trial, seen) == [], "it is no bug of ours that was seen"
+
+
+def _is_troubled(trial: Trial, seed: int) -> bool:
+    try:
+        return bool(run_trial(trial, seed))
+    except AssertionError:
+        return True  # not even the start comes to rest

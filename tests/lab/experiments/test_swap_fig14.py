@@ -21,6 +21,12 @@ def test_what_does_not_grow_or_does_not_flatten_is_not_as_claimed() -> None:
         assert experiment(ID).reduce(rows).verdict is Verdict.NOT_AS_CLAIMED
 
 
+def test_nor_is_what_grows_and_then_falls_as_steeply() -> None:
+    bytes_of = {6: 1000.0, 20: 1500.0, 80: 0.0}
+    rows = [{**row, "tables_bytes": bytes_of[int(row["brokers"])]} for row in quick_rows(ID)]
+    assert experiment(ID).reduce(rows).verdict is Verdict.NOT_AS_CLAIMED
+
+
 def test_clients_are_as_many_as_brokers_at_every_size() -> None:
     points = experiment(ID).points(Scale.PAPER)
     assert max(int(point["brokers"]) for point in points) == 400

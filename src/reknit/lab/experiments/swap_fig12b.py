@@ -27,8 +27,7 @@ EXPERIMENT: Final = Experiment(
     id="swap-fig12b",
     paper=PAPER,
     figure="Figure 12b",
-    claim="Where brokers know only what their neighbours want, one SwapLink costs about 1 MB, more than 99 % of it "
-    "tables.",
+    claim="Where brokers know only what their neighbours want, more than 99 % of what one SwapLink costs is tables.",
     published={
         kinds.ALL: Published(1000.0, "KB", "section VI, slightly above"),
         SHARE: Published(SHARE_MIN, "%", "section VI, more than"),

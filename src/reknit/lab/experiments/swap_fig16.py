@@ -37,6 +37,8 @@ from reknit.lab.reduce import group, numbers, spread
 __all__ = ["EXPERIMENT"]
 
 PARAMETER: Final = "subscriptions"
+MANY_KINDS: Final = 160 * KINDS_STEP
+"""So many that clients with ten thousand want mostly different things: what several want is told once."""
 FEWER_BROKERS: Final = 20
 """Where many subscriptions spread: in forwarding, nobody besides the two takes part."""
 LINEAR_MAX: Final = 1.25
@@ -62,7 +64,7 @@ def points(scale: Scale) -> list[Point]:
         some = [msgspec.structs.replace(small, subscriptions=count) for count in (0, 5, 20, 80)]
         some += [msgspec.structs.replace(small, subscriptions=count, routing=GLOBAL) for count in (0, 20)]
     else:
-        few = Setting(brokers=FEWER_BROKERS, drains=1)
+        few = Setting(brokers=FEWER_BROKERS, drains=1, kinds=MANY_KINDS)
         some = [Setting(subscriptions=count) for count in (0, 1, 10, 100)]
         some += [msgspec.structs.replace(few, subscriptions=count) for count in (0, 100, 1000, 10_000)]
         some += [Setting(subscriptions=count, routing=GLOBAL) for count in (0, 10)]

@@ -128,7 +128,7 @@ class Figure:
             if self.column == "overhead" or name != BOUND:
                 yield name, _measured(self._gains(own, name), self._unit)
         if self.column == "overhead":
-            yield "path, best size", Measured(self._best(own, "path"), self._unit)
+            yield "path, best size", self._best(own, "path")
             for name in ("deferred", "path"):
                 some = [{**row, "overhead": float(row["said"]) + float(row["obsolete"])} for row in own]
                 yield f"{name}, without events into the gap", _measured(self._gains(some, name), self._unit)
@@ -158,9 +158,9 @@ class Figure:
                 cost = float(some[0]["bound"]) if name == BOUND else float(costs[name][self.column])
                 yield seed, 100 * (1 - cost / base)
 
-    def _best(self, rows: Rows, name: str) -> float:
+    def _best(self, rows: Rows, name: str) -> Measured:
         by_size = group(rows, "brokers").values()
-        return max(estimate([gain for _, gain in self._gains(some, name)]).mean for some in by_size)
+        return max((_measured(self._gains(some, name), self._unit) for some in by_size), key=lambda each: each.value)
 
     # --- what it looks like
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.io import SendDirect
 from reknit.core.recovery.ranges import count
+from reknit.wire.codec import DATAGRAM_BYTES_MAX
 from reknit.wire.messages import Manner, Misses, Repair
 from tests.core.desk import pattern
 from tests.core.recovery.round_table import PA, PB, A, RoundTable, numbered
@@ -86,6 +91,26 @@ def test_an_answer_is_bounded_and_goes_in_small_datagrams() -> None:
     assert max(len(said.events) for said in sent) == 2
     events = [each.seq for said in sent for each in said.events]
     assert sorted(events) == list(range(min(events), 60))  # the newest first
+
+
+def test_an_event_that_is_larger_than_an_answer_comes_alone_if_a_datagram_can_carry_it() -> None:
+    table = RoundTable("subscriber-pull", answer_bytes_max=10_000)
+    for number, size in ((1, 100), (2, 40_000), (3, 9_000), (4, DATAGRAM_BYTES_MAX - 100), (5, DATAGRAM_BYTES_MAX)):
+        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(size)))
+    _ask(table, (2, 5))
+    assert table.repairs() == [("x", 3)]
+    _ask(table, (1, 2), number=8)
+    assert table.repairs() == [("x", 3), ("x", 2)]
+    _ask(table, (1, 1), (4, 5), number=9)
+    assert table.repairs()[2:] == [("x", 1)]
+
+
+@given(st.integers(DATAGRAM_BYTES_MAX - 500, DATAGRAM_BYTES_MAX))
+def test_no_answer_is_longer_than_a_datagram(size: int) -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.n, numbered("a", 1, (PA, 1), payload=bytes(size)))
+    _ask(table, (1, 1))
+    assert all(len(each.datagram) <= DATAGRAM_BYTES_MAX for each in table.all(SendDirect))
 
 
 def test_what_is_missing_is_named_in_bounded_messages_and_then_rests() -> None:

@@ -44,6 +44,9 @@ Digest = list[tuple[str, list[Range]]]
 Runs = list[tuple[int, list[Range]]]
 """By the signature of a pattern: numbers of one source."""
 
+_AROUND_BYTES = 64
+"""Of an answer with one event: what is in it beside that, and is not in one without any."""
+
 
 class Talk:
     def __init__(
@@ -322,17 +325,19 @@ class Talk:
         return gone, old, never
 
     def answer(self, to: Asker, found: list[Cached], *refused: Runs) -> None:
-        """Send these events, within bounds; what does not fit will be asked for again.
+        """Send these events, within bounds; what does not fit will be asked for again, and will be first then.
 
+        So the first may be larger than the bound, as far as there is a datagram for it, or it would never come back.
         ``refused``: of what is asked of this source, what will not be given, in the order of ``Repair``.
         """
         left = self.options.answer_bytes_max
+        room = DATAGRAM_BYTES_MAX - len(encode(Repair(self.turn.node, to.round, [], [], *refused))) - _AROUND_BYTES
         batch: list[Cached] = []
         size = 0
         datagram = self.overlay.links.options.datagram_bytes
         for cached in {id(each): each for each in found}.values():
             needs = datagram_bytes_of(cached.event)
-            if needs > min(left, DATAGRAM_BYTES_MAX):
+            if needs > room or (needs > left and left < self.options.answer_bytes_max):
                 continue
             if batch and size + needs > datagram:
                 self._repair(to, batch)

@@ -47,6 +47,9 @@ Runs = list[tuple[int, list[Range]]]
 _AROUND_BYTES = 64
 """Of an answer with one event: what is in it beside that, and is not in one without any."""
 
+_RANGE_BYTES = 20
+"""A range takes no more in an answer, and neither does the signature before some."""
+
 
 class Talk:
     def __init__(
@@ -330,15 +333,17 @@ class Talk:
         So the first may be larger than the bound, as far as there is a datagram for it, or it would never come back.
         ``refused``: of what is asked of this source, what will not be given, in the order of ``Repair``.
         """
-        left = self.options.answer_bytes_max
-        room = DATAGRAM_BYTES_MAX - len(encode(Repair(self.turn.node, to.round, [], [], *refused))) - _AROUND_BYTES
+        refused = self._within(refused)
+        around = len(encode(Repair(self.turn.node, to.round, [], [], *refused)))
+        left, room, first = self.options.answer_bytes_max - around, DATAGRAM_BYTES_MAX - around - _AROUND_BYTES, True
         batch: list[Cached] = []
         size = 0
         datagram = self.overlay.links.options.datagram_bytes
         for cached in {id(each): each for each in found}.values():
             needs = datagram_bytes_of(cached.event)
-            if needs > room or (needs > left and left < self.options.answer_bytes_max):
+            if needs > room or (needs > left and not first):
                 continue
+            first = False
             if batch and size + needs > datagram:
                 self._repair(to, batch)
                 batch, size = [], 0
@@ -347,6 +352,18 @@ class Talk:
             left -= needs
         if batch or any(refused):
             self._repair(to, batch, *refused)
+
+    def _within(self, refused: tuple[Runs, ...]) -> tuple[Runs, ...]:
+        """As many of them as half of an answer has room for, of each pattern the newest."""
+        left = self.options.answer_bytes_max // 2 // _RANGE_BYTES
+        within: list[Runs] = []
+        for runs in refused:
+            within.append([])
+            for signature, ranges in runs:
+                if left > 1:
+                    within[-1].append((signature, ranges[1 - left :]))
+                    left -= 1 + len(within[-1][-1][1])
+        return tuple(within)
 
     def _repair(self, to: Asker, batch: list[Cached], *refused: Runs) -> None:
         ages = [max(0.0, self.turn.now - each.born) for each in batch]

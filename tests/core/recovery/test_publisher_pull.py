@@ -122,6 +122,20 @@ def test_past_the_tree_a_question_ends() -> None:
     assert _questions(table) == table.directs() == []
 
 
+def test_of_all_that_a_question_names_so_many_numbers_are_looked_at() -> None:
+    """However many patterns it names them for, and of however many sources."""
+    table = RoundTable("publisher-pull", m=(A, B), digest_numbers_max=10)
+    lost = [(PA, 100.0, [(1, 6)]), (PB, 100.0, [(1, 6)]), (PA, 100.0, [(7, 12)])]
+    table.m.say(MissesOf(table.asker(), "s.1", lost, ["b", "n", "s"], ADDRESS, KEY))
+    ((_, passed_on),) = _questions(table)
+    assert [(signature, ranges) for signature, _, ranges in passed_on.lost] == [(PA, [(1, 6)]), (PB, [(3, 6)])]
+    assert table.figures.unheard_of == 8
+    table.events(table.n, *(numbered("a", number, (PA, number), source="t.1") for number in range(1, 13)))
+    others = [("t.1", [(PA, 100.0, [(1, 12)])])]
+    table.direct(MissesOf(table.asker(number=8), "s.1", lost[:1], [], "", table.key, others))
+    assert sorted(seq for _, seq in table.repairs()) == [9, 10, 11, 12]
+
+
 def test_a_question_that_went_round_is_heard_once() -> None:
     table = RoundTable("publisher-pull")
     for _ in range(2):

@@ -88,24 +88,25 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
         return
     rest: list[tuple[int, float, list[Range]]] = []
     found = []
-    ours = message.source == talk.source
-    for signature, age_s, ranges in message.lost[: talk.options.digest_numbers_max]:
+    ours, left = message.source == talk.source, talk.options.digest_numbers_max
+    for signature, age_s, ranges in message.lost[:left]:
         if not talk.is_entitled(signature, sender):
             continue
-        some, missing = talk.take_out(signature, age_s, [(message.source, ranges)])
+        some, missing = talk.take_out(signature, age_s, [(message.source, ranges)], left)
+        left = max(0, left - count(ranges))
         found += some
         rest += [(signature, age_s, left) for _, left in missing]
     if not sender:
-        found += _of_others(talk, message)
+        found += _of_others(talk, message, left)
     talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
         _pass_on(talk, replace(message, lost=rest, route=route))
 
 
-def _of_others(talk: Talk, message: MissesOf) -> list[Cached]:
-    """What has come here of other sources; nobody is told what has not."""
-    found, left = list[Cached](), talk.options.digest_numbers_max
+def _of_others(talk: Talk, message: MissesOf, left: int) -> list[Cached]:
+    """What has come here of other sources; nobody is told what has not. ``left``: so many numbers are looked at."""
+    found = list[Cached]()
     some = ((source, *each) for source, lost in message.others if source != talk.source for each in lost)
     for source, signature, age_s, ranges in islice(some, left):
         if talk.is_entitled(signature, ""):

@@ -44,7 +44,8 @@ class Figures:
     unasked: int = 0
     """Answers to no question, and events that nobody here misses."""
     unentitled: int = 0
-    """Questions about what nobody wants in the direction that they came from; and of strangers, past the tree."""
+    """Questions about what nobody wants in the direction that they came from; and past the tree those of strangers, and
+    those about a pattern that their asker was not told of."""
     unheard_of: int = 0
     """Numbers that were asked for, or offered, beyond what one message may name, or make a broker look for."""
     never_were: int = 0

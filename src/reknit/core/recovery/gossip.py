@@ -88,9 +88,9 @@ class Talk:
 
     # --- saying
 
-    def begin(self) -> Asker:
-        """A new round of our own."""
-        return Asker(self.turn.node, self.address, self.rounds.begin())
+    def begin(self, offers: int | None = None) -> Asker:
+        """A new round of our own; ``offers``: as of ``Rounds.begin``."""
+        return Asker(self.turn.node, self.address, self.rounds.begin(offers))
 
     def neighbours(self) -> list[str]:
         return self.overlay.neighbours()

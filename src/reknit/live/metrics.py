@@ -57,6 +57,7 @@ _RECOVERY = {
     "unentitled": "Questions of those who may not read what they ask for.",
     "unheard_of": "Numbers beyond what one message may name.",
     "never_were": "Numbers that somebody spoke of and nobody has given.",
+    "unconfirmed": "Numbers that somebody spoke of and that were given up, though nothing shows that they have been.",
     "hearsay": "Numbers that somebody spoke of, though nothing that has come stands for them.",
 }
 

@@ -52,7 +52,7 @@ def test_what_is_beyond_the_bound_of_a_gap_is_given_up_at_once() -> None:
     assert _told(table) == ["2-10 missing", "2-7 given up"]
     assert (table.figures.lost, table.figures.cut) == (9, 6)
     table.run(6.0)
-    assert _told(table)[2:] == ["8-8 given up", "9-9 given up", "10-10 given up"]
+    assert _told(table)[2:] == ["8-10 given up"]
 
 
 def test_what_was_suspected_and_turns_out_to_be_missing_is_told_as_such() -> None:
@@ -131,6 +131,37 @@ def test_numbers_from_the_future_are_not_told_to_clients_and_push_nothing_out(al
     assert {number for source, _, number in missing.entries if source == "s.1"} >= {2, 3, 4}
     assert len(missing) <= 300
     assert sum(source == "s.1" for source, _, _ in missing.entries) <= 203
+
+
+@pytest.mark.parametrize("algorithm", ["push", "combined", "auto"])
+def test_a_lie_about_the_near_future_is_told_in_few_words_and_counted(algorithm: str) -> None:
+    """It cannot be told from the truth: behind the last event of a burst nothing else shows that it is missing."""
+    table = RoundTable(algorithm, gap_max=100, lost_s_max=5.0)
+    table.client("ann", A)
+    table.events(table.n, numbered("a", 1, (PA, 1)))
+    table.n.say(Silent("s.1", [(PA, 1 + each) for each in (*range(51), *range(50))], 1))
+    assert _told(table) == ["2-51 missing"]
+    table.n.say(Keeps(table.asker(), PA, [("s.1", [(each, each)]) for each in range(60, 102)], 0))
+    assert _told(table)[1:] == ["52-101 missing"]
+    table.run(10.0)
+    assert _told(table)[2:] == ["2-101 given up"]
+    assert table.figures.unconfirmed == table.figures.lost == 100
+    table.events(table.n, numbered("a", 2, (PA, 2)), numbered("a", 4, (PA, 4)))
+    assert _told(table)[3:] == ["3-3 missing"]  # the next events are what counts
+    table.run(10.0)
+    assert table.figures.unconfirmed == 100
+
+
+def test_what_a_publisher_has_never_given_is_told_in_one_word() -> None:
+    table = RoundTable("auto", gap_max=100)
+    table.client("ann", A)
+    table.events(table.n, numbered("a", 1, (PA, 1), route=("s",), address="s:1", key=9))
+    table.n.say(Silent("s.1", [(PA, 101)], 1))
+    table.run(5.0)
+    question = [each for _, each in table.directs() if isinstance(each, MissesOf)][-1]
+    table.direct(Repair("s", question.asker.round, [], [], never=[(PA, [(2, 101)])]))
+    assert _told(table) == ["2-101 missing", "2-101 given up"]
+    assert table.figures.never_were == table.figures.unconfirmed == 100
 
 
 def test_one_message_makes_a_broker_look_for_so_many_events_at_most() -> None:

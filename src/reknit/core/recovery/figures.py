@@ -51,5 +51,8 @@ class Figures:
     never_were: int = 0
     """Numbers that were looked for since somebody spoke of them, and that their publisher has never given."""
     # what is not believed
+    unconfirmed: int = 0
+    """Numbers that clients were told of as missing since somebody spoke of them, and that were given up while no later
+    event had come, nor had their publisher said that they have been: lost all the same, or a lie."""
     hearsay: int = 0
     """Numbers that are looked for since somebody spoke of them, though nothing that has come stands for them."""

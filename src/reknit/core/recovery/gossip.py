@@ -142,17 +142,24 @@ class Talk:
 
     def compare(self, signature: int, kept: Digest) -> Digest:
         """Of what somebody has: what we miss, and is to be asked for now; it is being asked for from now on."""
-        left, now, room = self.options.digest_numbers_max, self.turn.now, self.options.hearsay_max
+        now, room = self.turn.now, self.options.hearsay_max
         found: Digest = []
-        for source, ranges in kept:
-            numbers = list(self._believed(ranges, left)) if source != self.source else []
-            left -= len(numbers)
-            if numbers:
-                room -= self.announced(source, signature, numbers[0], room)
+        for source, numbers in self._offered(kept).items():
+            room -= self.announced(source, signature, max(numbers), room)
             if chosen := [each for each in numbers if self.lost.is_due((source, signature, each), now)]:
                 found.append((source, to_ranges(chosen)))
                 self.ask(source, signature, chosen)
         return found
+
+    def _offered(self, kept: Digest) -> dict[str, list[int]]:
+        """By source, however often it is named: else each time would be a gap by itself."""
+        left, offered = self.options.digest_numbers_max, dict[str, list[int]]()
+        for source, ranges in kept:
+            numbers = list(self._believed(ranges, left)) if source != self.source else []
+            left -= len(numbers)
+            if numbers:
+                offered.setdefault(source, []).extend(numbers)
+        return offered
 
     # --- gaps
 
@@ -183,10 +190,10 @@ class Talk:
 
     def never_were(self, source: str, signature: int, numbers: Iterable[int]) -> None:
         """Whoever publishes there says that it has not given these numbers yet: somebody has lied, or erred."""
-        for number in numbers:
-            if (loss := self.lost.remove((source, signature, number))) is not None:
-                self.figures.never_were += 1
-                self.given_up([((source, signature, number), loss)])
+        triples = [(source, signature, number) for number in numbers]
+        gone = [(triple, loss) for triple in triples if (loss := self.lost.remove(triple)) is not None]
+        self.figures.never_were += len(gone)
+        self.given_up(gone)
 
     def _lose(self, source: str, signature: int, gap: Gap) -> None:
         """What is only suspected takes half of the buffer at most, if it is more than the first few."""
@@ -221,12 +228,23 @@ class Talk:
             self._tell(pattern, source, first, asked - 1, "given up")
 
     def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
+        """Clients hear of a run at once: it may be that of a liar, who says little and must not make us say much."""
+        told: dict[tuple[str, int], list[int]] = {}
         for (source, signature, number), loss in losses:
             pattern = self.signatures.patterns.get(signature)
             if not loss.suspected and pattern is not None:
                 self.figures.given_up += 1
+                self.figures.unconfirmed += not (loss.elsewhere or self._stands_for(source, signature, number))
                 self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
-                self._tell(pattern, source, number, number, "given up")
+                told.setdefault((source, signature), []).append(number)
+        for (source, signature), numbers in told.items():
+            for run in to_ranges(numbers):
+                self._tell(self.signatures.patterns[signature], source, *run, "given up")
+
+    def _stands_for(self, source: str, signature: int, number: int) -> bool:
+        """Whether a later event has come, so that it is certain that there has been this one."""
+        epoch = self.signatures.own.get(signature)
+        return epoch is not None and self.streams.has_passed(source, signature, number, epoch)
 
     def _found(self, triple: Triple) -> None:
         source, signature, number = triple

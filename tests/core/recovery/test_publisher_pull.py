@@ -90,6 +90,19 @@ def test_if_nobody_on_the_way_is_one_the_publisher_is_asked_past_the_tree() -> N
     assert table.figures.requests == 1
 
 
+def test_a_question_does_not_go_back_to_where_it_has_come_from() -> None:
+    """There it was heard before, and would end."""
+    table = RoundTable("publisher-pull")
+    lost = [(PA, 100.0, [(1, 2)])]
+    table.m.say(MissesOf(table.asker(), "s.1", lost, ["b", "m", "n", "s"], ADDRESS, KEY))
+    assert [(to, each.route) for to, each in _questions(table)] == [("n", ["n", "s"])]
+    table.m.say(MissesOf(table.asker(number=8), "s.1", lost, ["b", "m", "s"], ADDRESS, KEY))
+    assert len(_questions(table)) == 1
+    ((to, question),) = table.directs()
+    assert isinstance(question, MissesOf)
+    assert (to, question.route, question.key) == ("s", ["s"], KEY)
+
+
 def test_a_question_past_the_tree_is_answered_if_anybody_wants_the_pattern() -> None:
     table = RoundTable("publisher-pull", n=(A,), m=())
     table.publish(event("a"), event("b"))

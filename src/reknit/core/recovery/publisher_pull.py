@@ -101,7 +101,7 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
     talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
-        _pass_on(talk, replace(message, lost=rest, route=route))
+        _pass_on(talk, replace(message, lost=rest, route=route), apart_from=sender)
 
 
 def _of_others(talk: Talk, message: MissesOf, left: int) -> list[Cached]:
@@ -115,10 +115,13 @@ def _of_others(talk: Talk, message: MissesOf, left: int) -> list[Cached]:
     return found
 
 
-def _pass_on(talk: Talk, message: MissesOf) -> None:
-    """To the next on the way that is a neighbour; else to the publisher's broker, past the tree."""
+def _pass_on(talk: Talk, message: MissesOf, apart_from: str = "") -> None:
+    """To the next on the way that is a neighbour; else to the publisher's broker, past the tree.
+
+    Not back to the one that it has come from, where it was heard before: the tree has changed since the way was found.
+    """
     for place, name in enumerate(message.route):
-        if talk.overlay.link(name) is not None:
+        if name != apart_from and talk.overlay.link(name) is not None:
             talk.tell([name], replace(message, route=message.route[place:]))
             return
     if message.address and message.route:

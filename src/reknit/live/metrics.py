@@ -51,6 +51,7 @@ _RECOVERY = {
     "repaired": "The events in them.",
     "waited": "Events that were held for a client that wants order.",
     "hurried": "Of those, what went though something was still missing before it.",
+    "unnumbered": "Numbers that events published here have not, for patterns beyond the bound of one event.",
     "malformed": "Datagrams that nobody can read.",
     "replayed": "Messages of recovery that were heard before.",
     "unasked": "Answers to no question, and events that nobody here misses.",

@@ -36,6 +36,9 @@ class Figures:
     """Events that were held for a client that wants order."""
     hurried: int = 0
     """Of those, what went though something was still missing before it."""
+    unnumbered: int = 0
+    """Numbers that events published here should have, and have not, since there are too many patterns that match: who
+    wants one of those left out does not notice if the event is lost."""
     # what was dropped
     malformed: int = 0
     """Datagrams that nobody can read."""

@@ -229,17 +229,18 @@ class Talk:
 
     def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
         """Clients hear of a run at once: it may be that of a liar, who says little and must not make us say much."""
-        told: dict[tuple[str, int], list[int]] = {}
+        told: dict[tuple[str, int, tuple[str, ...]], list[int]] = {}
         for (source, signature, number), loss in losses:
             pattern = self.signatures.patterns.get(signature)
-            if not loss.suspected and pattern is not None:
+            if pattern is None or (loss.suspected and not loss.heirs):
+                continue
+            told.setdefault((source, signature, loss.heirs if loss.suspected else ()), []).append(number)
+            if not loss.suspected:
                 self.figures.given_up += 1
                 self.figures.unconfirmed += not (loss.elsewhere or self._stands_for(source, signature, number))
                 self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
-                told.setdefault((source, signature), []).append(number)
-        for (source, signature), numbers in told.items():
-            for run in to_ranges(numbers):
-                self._tell(self.signatures.patterns[signature], source, *run, "given up")
+        for (source, signature, heirs), numbers in told.items():
+            self.tell_clients(signature, source, numbers, "given up", heirs)
 
     def _stands_for(self, source: str, signature: int, number: int) -> bool:
         """Whether a later event has come, so that it is certain that there has been this one."""
@@ -248,13 +249,23 @@ class Talk:
 
     def _found(self, triple: Triple) -> None:
         source, signature, number = triple
-        loss, pattern = self.lost.remove(triple), self.signatures.patterns.get(signature)
-        if loss is not None and not loss.suspected and pattern is not None:
-            self._tell(pattern, source, number, number, "recovered")
+        loss = self.lost.remove(triple)
+        if loss is not None and (loss.heirs or not loss.suspected) and signature in self.signatures.patterns:
+            self.tell_clients(signature, source, [number], "recovered", loss.heirs if loss.suspected else ())
 
-    def _tell(self, pattern: Pattern, source: str, first: int, last: int, state: str) -> None:
+    def tell_clients(
+        self, signature: int, source: str, numbers: Iterable[int], state: str, only: tuple[str, ...] = ()
+    ) -> None:
+        """Of a pattern that somebody wants; ``only``: to these of its clients, if there are any."""
+        for run in to_ranges(numbers):
+            self._tell(self.signatures.patterns[signature], source, *run, state, only)
+
+    def _tell(
+        self, pattern: Pattern, source: str, first: int, last: int, state: str, only: tuple[str, ...] = ()
+    ) -> None:
         """Those of our clients that it concerns."""
-        if clients := [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]:
+        clients = [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]
+        if clients := [name for name in clients if not only or name in only]:
             self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
 
     def ask(self, source: str, signature: int, numbers: Iterable[int], whom: str = "") -> None:

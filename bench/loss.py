@@ -127,15 +127,18 @@ async def _under_loss(size: _Size, loss: float, network: _Network, writers: list
 
 
 def _rows(loss: float, heard: _Heard, spent: dict[str, int]) -> list[Row]:
+    """Where nothing has come back, nothing was lost, or nothing is recovered: then no price is met."""
     share = heard.in_time / heard.owed
-    messages = (spent["gossip"] + spent["requests"] + spent["repairs"]) / max(spent["recovered"], 1)
+    messages = spent["gossip"] + spent["requests"] + spent["repairs"]
+    price = messages / spent["recovered"] if spent["recovered"] else math.inf
     lost = f"{100 * loss:g} % lost"
     came = f"{heard.in_time} of {heard.owed} in time, {heard.late} later, {heard.twice} twice"
-    cost = f"{messages:.2f} for each of {spent['recovered']} that came back; {spent['heartbeats']} heartbeats"
+    cost = f"{price:.2f} for each of {spent['recovered']} that came back; {spent['heartbeats']} heartbeats; "
+    cost += f"{spent['datagrams_lost']} datagrams were lost"
     return [
         Row(f"loss: delivered within 5 s, {lost}", f"{100 * TARGETS[loss]:g} %", 1.0, share / TARGETS[loss], came),
         Row(f"loss: nothing twice, {lost}", "once", 1.0, 0.0 if heard.twice else 1.0),
-        Row(f"loss: messages, {lost}", f"{MESSAGES_MAX:g}", 1.0, MESSAGES_MAX / messages if messages else 1.0, cost),
+        Row(f"loss: messages, {lost}", f"{MESSAGES_MAX:g}", 1.0, MESSAGES_MAX / price if price else 1.0, cost),
     ]
 
 
@@ -244,10 +247,11 @@ class _Network:
         return lines[-1] if lines else "it has said nothing"
 
     async def figures(self) -> dict[str, int]:
-        """Of all brokers together."""
+        """Of all brokers together, and of the proxies before them."""
         names_ = ("gossip", "requests", "repairs", "recovered", "heartbeats")
         tables = [(await self.table(name))["recovery"] for name in self.members]
-        return {name: sum(table[name] for table in tables) for name in names_}
+        figures = {name: sum(table[name] for table in tables) for name in names_}
+        return figures | {"datagrams_lost": sum(proxy.lost for proxy in self.proxies.values())}
 
     async def stop(self) -> None:
         await self.http.aclose()

@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+from reknit.core.io import Missed
+from reknit.model.pattern import Pattern
 from reknit.mqtt.access import Access, Rule
 from reknit.mqtt.bulletin import PREFIX, Bulletin, Figures, is_local
 from reknit.mqtt.packets import Puback, Publish, Request, Suback, Subscribe, Unsubscribe
@@ -40,7 +42,9 @@ def test_only_what_has_changed_is_said_again() -> None:
 
 @pytest.mark.parametrize(
     ("topic_filter", "local"),
-    [("$SYS", True), ("$SYS/#", True), ("$SYS/broker/+", True), ("$SYSTEM/x", False), ("#", False), ("+/x", False)],
+    [("$SYS", True), ("$SYS/#", True), ("$SYS/broker/+", True), ("$SYSTEM/x", False), ("#", False), ("+/x", False)]
+    + [(each, True) for each in ("$reknit", "$reknit/#", "$reknit/+/missing", "$reknit/gaps/#")]
+    + [("$reknits/gaps", False)],
 )
 def test_what_no_other_broker_need_know(topic_filter: str, local: bool) -> None:
     assert is_local(topic_filter) is local
@@ -76,6 +80,17 @@ def test_a_subscriber_gets_all_at_once_and_then_what_has_changed() -> None:
     client.say(Unsubscribe(2, ("$SYS/#",)))
     report(room)
     assert heard(client) == {}
+
+
+@pytest.mark.parametrize("topic_filter", ["$reknit/gaps/#", "$reknit/#", "$reknit/+/missing", "$reknit/gaps/missing"])
+def test_however_a_client_asks_for_its_gaps_it_hears_of_them_and_no_other_broker_does(topic_filter: str) -> None:
+    room = Room()
+    client = room.join("c")
+    client.say(Subscribe(1, (Request(topic_filter),)))
+    assert room.patterns["c"] == []
+    room.door.missed(Missed(("c",), Pattern.parse("a", ""), "b1.1", 3, 5, "missing"), room.now)
+    room.perform([])
+    assert list(heard(client)) == ["$reknit/gaps/missing"]
 
 
 def test_the_figures_are_true() -> None:

@@ -51,12 +51,14 @@ _RECOVERY = {
     "repaired": "The events in them.",
     "waited": "Events that were held for a client that wants order.",
     "hurried": "Of those, what went though something was still missing before it.",
+    "unnumbered": "Numbers that events published here have not, for patterns beyond the bound of one event.",
     "malformed": "Datagrams that nobody can read.",
     "replayed": "Messages of recovery that were heard before.",
     "unasked": "Answers to no question, and events that nobody here misses.",
     "unentitled": "Questions of those who may not read what they ask for.",
     "unheard_of": "Numbers beyond what one message may name.",
     "never_were": "Numbers that somebody spoke of and nobody has given.",
+    "unconfirmed": "Numbers that somebody spoke of and that were given up, though nothing shows that they have been.",
     "hearsay": "Numbers that somebody spoke of, though nothing that has come stands for them.",
 }
 

@@ -25,7 +25,8 @@ from reknit.model.pattern import Pattern
 
 __all__ = ["PREFIX", "Bulletin", "Figures", "gap_event", "is_local"]
 
-ROOT = "$SYS"
+ROOTS = ("$SYS", "$reknit")
+"""No client publishes under these, and what a broker says there is for its own clients."""
 GAPS = "$reknit/gaps"
 """Under this a client hears which events it has missed, and whether they have come back."""
 PREFIX = "$SYS/broker/"
@@ -35,7 +36,7 @@ MINUTE_S = 60.0
 
 def is_local(topic_filter: str) -> bool:
     """Whether only the broker itself ever publishes what this filter asks for, so that no other need know of it."""
-    return any(topic_filter == root or topic_filter.startswith(f"{root}/") for root in (ROOT, GAPS))
+    return any(topic_filter == root or topic_filter.startswith(f"{root}/") for root in ROOTS)
 
 
 def gap_event(missed: Missed) -> Event:

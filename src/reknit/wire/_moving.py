@@ -18,7 +18,8 @@ Age: TypeAlias = tuple[int, float, float]
 Lack: TypeAlias = tuple[str, int, int, list[Range]]
 """Of what a source has said for a pattern, by its signature: the last number that has come, and what is missing.
 
-0 where nothing has come yet, and it is only known from others that there was something."""
+With 0 for the last number, what is not certain to be missing, so that the client was told nothing of it: it may have
+been before the first that has come, or it is only known from others that there was something, or it came too late."""
 
 
 class Draining(msgspec.Struct, array_like=True, tag=30, frozen=True, gc=False):

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reknit.core.io import Deliver, Lost
-from reknit.core.links.loose import datagram_bytes_of
+from reknit.core.links.loose import LOOSE_BYTES_MAX, datagram_bytes_of
 from reknit.core.links.options import LinkOptions
 from reknit.model.event import Event, Share, Sharing
 from reknit.trace.records import NO_CONNECTION, Kind
-from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
+from reknit.wire.codec import encode
 from reknit.wire.marks import write_marks
 from reknit.wire.messages import Data, Events, Loose, Sub
 from tests.core.desk import Desk, FarEnd, event, pattern
@@ -105,11 +105,14 @@ def test_while_a_session_moves_events_keep_their_place_among_the_words() -> None
     assert len(desk.all(Deliver)) == before
 
 
-def test_what_fits_into_no_datagram_is_dropped_and_seen() -> None:
+def test_what_is_too_large_to_come_back_is_sent_until_it_arrives() -> None:
     desk, far = _linked()
-    desk.publish(Event("a", bytes(DATAGRAM_BYTES_MAX)))
-    assert _loose(far) == []
-    assert [record.detail for record in desk.records(Kind.DROPPED)] == ["too large for a datagram"]
+    for size in (LOOSE_BYTES_MAX - 200, LOOSE_BYTES_MAX, 10 * LOOSE_BYTES_MAX):
+        desk.publish(Event("a", bytes(size)))
+    assert _loose(far) == [["a"]]
+    sent = [len(event.payload) for each in far.heard() if isinstance(each, Events) for event in each.events]
+    assert sent == [LOOSE_BYTES_MAX, 10 * LOOSE_BYTES_MAX]
+    assert desk.records(Kind.DROPPED) == []
 
 
 @given(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reknit.core.io import SendDirect
+from reknit.core.recovery.gossip import Runs
 from reknit.core.recovery.ranges import count
+from reknit.wire.codec import DATAGRAM_BYTES_MAX, decode_direct
 from reknit.wire.messages import Manner, Misses, Repair
 from tests.core.desk import pattern
 from tests.core.recovery.round_table import PA, PB, A, RoundTable, numbered
@@ -86,6 +92,45 @@ def test_an_answer_is_bounded_and_goes_in_small_datagrams() -> None:
     assert max(len(said.events) for said in sent) == 2
     events = [each.seq for said in sent for each in said.events]
     assert sorted(events) == list(range(min(events), 60))  # the newest first
+
+
+def test_an_event_that_is_larger_than_an_answer_comes_alone_if_a_datagram_can_carry_it() -> None:
+    table = RoundTable("subscriber-pull", answer_bytes_max=10_000)
+    for number, size in ((1, 100), (2, 40_000), (3, 9_000), (4, DATAGRAM_BYTES_MAX - 100), (5, DATAGRAM_BYTES_MAX)):
+        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(size)))
+    _ask(table, (2, 5))
+    assert table.repairs() == [("x", 3)]
+    _ask(table, (1, 2), number=8)
+    assert table.repairs() == [("x", 3), ("x", 2)]
+    _ask(table, (1, 1), (4, 5), number=9)
+    assert table.repairs()[2:] == [("x", 1)]
+
+
+@given(st.integers(DATAGRAM_BYTES_MAX - 500, DATAGRAM_BYTES_MAX))
+def test_no_answer_is_longer_than_a_datagram(size: int) -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.n, numbered("a", 1, (PA, 1), payload=bytes(size)))
+    _ask(table, (1, 1))
+    assert all(len(each.datagram) <= DATAGRAM_BYTES_MAX for each in table.all(SendDirect))
+
+
+def test_what_is_refused_counts_as_a_part_of_the_answer() -> None:
+    """The cache has holes, so that what is not kept any more are many runs."""
+    table = RoundTable("subscriber-pull", answer_bytes_max=4000)
+    holes: Runs = [(PA, [(number, number) for number in range(2**40, 2**40 + 600, 2)])]
+    for number in range(1, 40):
+        table.events(table.n, numbered("a", number, (PA, number), payload=bytes(100)))
+    talk = table.recovery.talk
+    found, _ = talk.take_out(PA, 100.0, [("s.1", [(1, 39)])])
+    for refused in ((holes, [], []), ([], holes, holes), (holes * 50, holes, holes)):
+        before = len(talk.turn.effects)
+        talk.answer(table.asker(), found, *refused)
+        sent = [each for each in talk.turn.effects[before:] if isinstance(each, SendDirect)]
+        assert 3000 < sum(len(each.datagram) for each in sent) <= 4000
+        last = decode_direct(sent[-1].datagram)
+        assert isinstance(last, Repair)
+        newest = [ranges[-1] for runs in (last.gone, last.old, last.never) for _, ranges in runs]
+        assert newest == [holes[0][1][-1]]
 
 
 def test_what_is_missing_is_named_in_bounded_messages_and_then_rests() -> None:

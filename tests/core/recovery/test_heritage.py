@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from reknit.core.io import Deliver, Drain, Exported, Recall
+from reknit.core.io import Deliver, Drain, Exported, Missed, Recall
 from reknit.core.recovery.heritage import UNDER_WAY_S
 from reknit.model.event import Event
 from reknit.model.pattern import Pattern
@@ -78,7 +78,16 @@ def test_what_comes_back_when_the_session_has_left_already_is_told_at_the_end() 
     table.n.forget()
     table.n.say(Taken("ann", 1))
     (told,) = [each for each in table.n.heard() if isinstance(each, Told)]
-    assert told.lacks == [("s.1", PA, 2, [(2, 2)])]
+    assert told.lacks == [("s.1", PA, 2, []), ("s.1", PA, 0, [(2, 2)])]
+
+
+def test_what_the_client_has_heard_of_as_missing_is_told_apart_from_what_is_only_suspected() -> None:
+    table = RoundTable("subscriber-pull", leave_s_max=0.0)
+    table.client("ann", A)
+    for number in (3, 6):
+        table.events(table.n, numbered("a", number, (PA, number)))
+    _, lacks = table.recovery.heritage.of("ann")
+    assert lacks == [("s.1", PA, 6, [(4, 5)]), ("s.1", PA, 0, [(1, 2)])]
 
 
 # --- the new one
@@ -174,6 +183,36 @@ def test_what_she_has_had_does_not_come_back_to_her() -> None:
     had = numbered("a", 1, (PA, 2))  # under the number that is missed: somebody's lie
     table.direct(Repair("x", number, [2.0], [had]))
     assert _got(table) == []
+
+
+def _heard(table: RoundTable) -> list[tuple[tuple[str, ...], str]]:
+    return [(each.clients, f"{each.first}-{each.last} {each.state}") for each in table.all(Missed)]
+
+
+def test_she_hears_that_what_is_kept_here_has_come_back() -> None:
+    table = RoundTable("subscriber-pull")
+    table.events(table.m, *_numbered(1, 2, 3))
+    table.run(1.0)
+    _comes(table, _rest(3, (1, 1), missing=((2, 3),)))
+    assert _got(table) == [2, 3]
+    assert _heard(table) == [(("ann",), "2-3 recovered")]
+
+
+def test_what_nobody_else_misses_ends_for_her_alone() -> None:
+    table = RoundTable("subscriber-pull", cache="own", lost_s_max=5.0)
+    table.events(table.m, *_numbered(*range(1, 9)))
+    table.run(1.0)
+    rest = _rest(8, (1, 1), (8, 8), missing=((2, 5),))
+    rest.lacks.append(("s.1", PA, 0, [(7, 7)]))
+    _comes(table, rest)
+    table.client("bob", A)
+    _, lacks = table.recovery.heritage.of("ann")
+    assert lacks == [("s.1", PA, 8, [(2, 5)]), ("s.1", PA, 0, [(7, 7)])]  # if she goes on
+    number = _round_for(table, [(2, 5), (7, 7)])
+    table.direct(Repair("x", number, [2.0, 2.0], _numbered(3, 7)))
+    table.run(6.0)
+    assert _heard(table) == [(("ann",), "3-3 recovered"), (("ann",), "2-2 given up"), (("ann",), "4-5 given up")]
+    assert table.figures.given_up == 0  # it was lost elsewhere
 
 
 def test_behind_the_last_number_of_the_old_one_a_gap_is_a_gap() -> None:

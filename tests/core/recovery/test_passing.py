@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reknit.model.event import Event
+from reknit.model.event import NUMBERS_MAX, Event
 from reknit.trace.records import Kind
 from reknit.wire.marks import numbers_of_event
 from reknit.wire.messages import Events
@@ -28,6 +28,14 @@ def test_an_event_is_numbered_for_the_patterns_that_neighbours_want() -> None:
         {PA: 2, every: 2},
         {PB: 1, every: 3},
     ]
+
+
+def test_what_matches_more_patterns_than_an_event_has_numbers_for_is_counted() -> None:
+    every = tuple(pattern("a", f"n > {number}") for number in range(NUMBERS_MAX + 3))
+    table = RoundTable("push", n=every, m=())
+    table.publish(*(Event("a", attributes={"n": 10_000}) for _ in range(2)))
+    assert [len(numbers_of_event(each)) for each in _sent(table)] == [NUMBERS_MAX] * 2
+    assert table.figures.unnumbered == 6
 
 
 def test_without_recovery_nothing_is_numbered() -> None:

@@ -90,6 +90,19 @@ def test_if_nobody_on_the_way_is_one_the_publisher_is_asked_past_the_tree() -> N
     assert table.figures.requests == 1
 
 
+def test_a_question_does_not_go_back_to_where_it_has_come_from() -> None:
+    """There it was heard before, and would end."""
+    table = RoundTable("publisher-pull")
+    lost = [(PA, 100.0, [(1, 2)])]
+    table.m.say(MissesOf(table.asker(), "s.1", lost, ["b", "m", "n", "s"], ADDRESS, KEY))
+    assert [(to, each.route) for to, each in _questions(table)] == [("n", ["n", "s"])]
+    table.m.say(MissesOf(table.asker(number=8), "s.1", lost, ["b", "m", "s"], ADDRESS, KEY))
+    assert len(_questions(table)) == 1
+    ((to, question),) = table.directs()
+    assert isinstance(question, MissesOf)
+    assert (to, question.route, question.key) == ("s", ["s"], KEY)
+
+
 def test_a_question_past_the_tree_is_answered_if_anybody_wants_the_pattern() -> None:
     table = RoundTable("publisher-pull", n=(A,), m=())
     table.publish(event("a"), event("b"))
@@ -120,6 +133,20 @@ def test_past_the_tree_a_question_ends() -> None:
     for address in (ADDRESS, ""):
         table.direct(MissesOf(table.asker(), "s.1", lost, ["n", "gone"], address, table.key))
     assert _questions(table) == table.directs() == []
+
+
+def test_of_all_that_a_question_names_so_many_numbers_are_looked_at() -> None:
+    """However many patterns it names them for, and of however many sources."""
+    table = RoundTable("publisher-pull", m=(A, B), digest_numbers_max=10)
+    lost = [(PA, 100.0, [(1, 6)]), (PB, 100.0, [(1, 6)]), (PA, 100.0, [(7, 12)])]
+    table.m.say(MissesOf(table.asker(), "s.1", lost, ["b", "n", "s"], ADDRESS, KEY))
+    ((_, passed_on),) = _questions(table)
+    assert [(signature, ranges) for signature, _, ranges in passed_on.lost] == [(PA, [(1, 6)]), (PB, [(3, 6)])]
+    assert table.figures.unheard_of == 8
+    table.events(table.n, *(numbered("a", number, (PA, number), source="t.1") for number in range(1, 13)))
+    others = [("t.1", [(PA, 100.0, [(1, 12)])])]
+    table.direct(MissesOf(table.asker(number=8), "s.1", lost[:1], [], "", table.key, others))
+    assert sorted(seq for _, seq in table.repairs()) == [9, 10, 11, 12]
 
 
 def test_a_question_that_went_round_is_heard_once() -> None:

@@ -101,6 +101,24 @@ def test_the_initiator_sends_what_it_was_asked_for() -> None:
     assert table.repairs() == [("x", 2)]
 
 
+def test_whoever_was_told_of_one_pattern_gets_nothing_of_another() -> None:
+    """Nor of any under a round in which we have asked, or which we have heard of."""
+    table = RoundTable("push", n=(A,), m=(B,))
+    table.client("ann", A)
+    table.publish(event("a"), event("b"))
+    table.run(1.5)
+    rounds = {each.signature: each.asker.round for each in _offers(table)}
+    assert rounds.keys() == {PA, PB}
+    table.direct(Wants(table.asker(number=rounds[PA]), PB, 100.0, [("b.1", [(1, 9)])]))
+    _keeps(table, (1, 4), number=99)
+    table.direct(Wants(table.asker("y", number=99), PA, 100.0, [("b.1", [(1, 9)])]))
+    assert table.repairs() == []
+    assert table.figures.unentitled == 2
+    _keeps(table, (1, 4), number=rounds[PA])  # somebody names a round of ours as his own
+    table.direct(Wants(table.asker("y", number=rounds[PA]), PA, 100.0, [("b.1", [(1, 9)])]))
+    assert table.repairs() == [("y", 1)]
+
+
 def test_whoever_was_not_told_gets_nothing() -> None:
     table = RoundTable("push", n=(A,), m=())
     table.publish(event("a"))

@@ -18,6 +18,15 @@ def test_only_what_was_begun_or_expected_is_ours() -> None:
     assert rounds.is_ours(7)
 
 
+def test_a_round_is_about_what_it_has_offered() -> None:
+    rounds = Rounds(10, random.Random(1))
+    number, other = rounds.begin(7), rounds.begin()
+    rounds.expect(number)  # changes nothing
+    rounds.expect(99)
+    assert rounds.has_offered(number, 7)
+    assert not any(rounds.has_offered(each, signature) for each, signature in ((number, 8), (other, 7), (99, 7)))
+
+
 def test_a_round_is_heard_once_from_each() -> None:
     rounds = Rounds(10, random.Random(1))
     assert rounds.hear("x", 1)

@@ -7,7 +7,7 @@ may be a *token*: the duty to hand it to a member of a group (``shares``). If th
 it, and its next life does not; so events that members of a group share go in the numbered stream, as on other links. So
 do all events while a session moves along the link: which broker has to deliver one is decided by the words between
 which it stands. What was sent loosely before that, and comes late, is not taken: whoever misses it will get it as
-anything that is lost.
+anything that is lost. And so does a large event, for what is lost comes back in one datagram or not at all.
 
 Owns: what is sent once, and how it is put into datagrams. Must not know: what it says, or whether it arrives.
 """
@@ -25,13 +25,17 @@ from reknit.core.links.options import LinkOptions
 from reknit.core.turn import Turn
 from reknit.model.event import Event
 from reknit.trace.records import NO_CONNECTION
-from reknit.wire.codec import DATAGRAM_BYTES_MAX, encode
+from reknit.wire.codec import encode
 from reknit.wire.messages import Data, Events, Loose, Message
 
-__all__ = ["LooseLink", "datagram_bytes_of", "make_link"]
+__all__ = ["LOOSE_BYTES_MAX", "LooseLink", "datagram_bytes_of", "make_link"]
 
 FRAME_BYTES_TARGET = 24_000
 """Of frames on datagrams, whatever is set for others: one that is cut into many pieces hardly ever arrives whole."""
+
+LOOSE_BYTES_MAX = 32 * 1024
+"""Of an event that is sent once: the longer a datagram is, the likelier it is lost, and so is the answer that brings it
+back. One that is larger than any datagram would never come back at all."""
 
 _EVENT_BYTES = 60  # what the wire needs beside an event's texts
 
@@ -52,13 +56,11 @@ class LooseLink(Link):
         self._size = 0
 
     def send_event(self, event: Event, custody: Custody) -> bool:
-        if event.sharing is not None or self.sends_in_line:
+        size = datagram_bytes_of(event)
+        if event.sharing is not None or self.sends_in_line or size > LOOSE_BYTES_MAX:
             return super().send_event(event, custody)
         if not self.greeted:
             return self.drop(event, NO_CONNECTION)
-        size = datagram_bytes_of(event)
-        if size > DATAGRAM_BYTES_MAX:
-            return self.drop(event, "too large for a datagram")
         if self._events is None or self._size + size > self.options.datagram_bytes:
             self._events = []
             self._put(Events(self._events), size)

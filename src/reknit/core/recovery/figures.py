@@ -36,6 +36,9 @@ class Figures:
     """Events that were held for a client that wants order."""
     hurried: int = 0
     """Of those, what went though something was still missing before it."""
+    unnumbered: int = 0
+    """Numbers that events published here should have, and have not, since there are too many patterns that match: who
+    wants one of those left out does not notice if the event is lost."""
     # what was dropped
     malformed: int = 0
     """Datagrams that nobody can read."""
@@ -44,11 +47,15 @@ class Figures:
     unasked: int = 0
     """Answers to no question, and events that nobody here misses."""
     unentitled: int = 0
-    """Questions about what nobody wants in the direction that they came from; and of strangers, past the tree."""
+    """Questions about what nobody wants in the direction that they came from; and past the tree those of strangers, and
+    those about a pattern that their asker was not told of."""
     unheard_of: int = 0
     """Numbers that were asked for, or offered, beyond what one message may name, or make a broker look for."""
     never_were: int = 0
     """Numbers that were looked for since somebody spoke of them, and that their publisher has never given."""
     # what is not believed
+    unconfirmed: int = 0
+    """Numbers that clients were told of as missing since somebody spoke of them, and that were given up while no later
+    event had come, nor had their publisher said that they have been: lost all the same, or a lie."""
     hearsay: int = 0
     """Numbers that are looked for since somebody spoke of them, though nothing that has come stands for them."""

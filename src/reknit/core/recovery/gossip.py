@@ -44,6 +44,12 @@ Digest = list[tuple[str, list[Range]]]
 Runs = list[tuple[int, list[Range]]]
 """By the signature of a pattern: numbers of one source."""
 
+_AROUND_BYTES = 64
+"""Of an answer with one event: what is in it beside that, and is not in one without any."""
+
+_RANGE_BYTES = 20
+"""A range takes no more in an answer, and neither does the signature before some."""
+
 
 class Talk:
     def __init__(
@@ -82,9 +88,9 @@ class Talk:
 
     # --- saying
 
-    def begin(self) -> Asker:
-        """A new round of our own."""
-        return Asker(self.turn.node, self.address, self.rounds.begin())
+    def begin(self, offers: int | None = None) -> Asker:
+        """A new round of our own; ``offers``: as of ``Rounds.begin``."""
+        return Asker(self.turn.node, self.address, self.rounds.begin(offers))
 
     def neighbours(self) -> list[str]:
         return self.overlay.neighbours()
@@ -136,17 +142,24 @@ class Talk:
 
     def compare(self, signature: int, kept: Digest) -> Digest:
         """Of what somebody has: what we miss, and is to be asked for now; it is being asked for from now on."""
-        left, now, room = self.options.digest_numbers_max, self.turn.now, self.options.hearsay_max
+        now, room = self.turn.now, self.options.hearsay_max
         found: Digest = []
-        for source, ranges in kept:
-            numbers = list(self._believed(ranges, left)) if source != self.source else []
-            left -= len(numbers)
-            if numbers:
-                room -= self.announced(source, signature, numbers[0], room)
+        for source, numbers in self._offered(kept).items():
+            room -= self.announced(source, signature, max(numbers), room)
             if chosen := [each for each in numbers if self.lost.is_due((source, signature, each), now)]:
                 found.append((source, to_ranges(chosen)))
                 self.ask(source, signature, chosen)
         return found
+
+    def _offered(self, kept: Digest) -> dict[str, list[int]]:
+        """By source, however often it is named: else each time would be a gap by itself."""
+        left, offered = self.options.digest_numbers_max, dict[str, list[int]]()
+        for source, ranges in kept:
+            numbers = list(self._believed(ranges, left)) if source != self.source else []
+            left -= len(numbers)
+            if numbers:
+                offered.setdefault(source, []).extend(numbers)
+        return offered
 
     # --- gaps
 
@@ -177,10 +190,10 @@ class Talk:
 
     def never_were(self, source: str, signature: int, numbers: Iterable[int]) -> None:
         """Whoever publishes there says that it has not given these numbers yet: somebody has lied, or erred."""
-        for number in numbers:
-            if (loss := self.lost.remove((source, signature, number))) is not None:
-                self.figures.never_were += 1
-                self.given_up([((source, signature, number), loss)])
+        triples = [(source, signature, number) for number in numbers]
+        gone = [(triple, loss) for triple in triples if (loss := self.lost.remove(triple)) is not None]
+        self.figures.never_were += len(gone)
+        self.given_up(gone)
 
     def _lose(self, source: str, signature: int, gap: Gap) -> None:
         """What is only suspected takes half of the buffer at most, if it is more than the first few."""
@@ -215,22 +228,44 @@ class Talk:
             self._tell(pattern, source, first, asked - 1, "given up")
 
     def given_up(self, losses: Iterable[tuple[Triple, Loss]]) -> None:
+        """Clients hear of a run at once: it may be that of a liar, who says little and must not make us say much."""
+        told: dict[tuple[str, int, tuple[str, ...]], list[int]] = {}
         for (source, signature, number), loss in losses:
             pattern = self.signatures.patterns.get(signature)
-            if not loss.suspected and pattern is not None:
+            if pattern is None or (loss.suspected and not loss.heirs):
+                continue
+            told.setdefault((source, signature, loss.heirs if loss.suspected else ()), []).append(number)
+            if not loss.suspected:
                 self.figures.given_up += 1
+                self.figures.unconfirmed += not (loss.elsewhere or self._stands_for(source, signature, number))
                 self.turn.see(Kind.GIVEN_UP, pattern=pattern, detail=f"{source} {number}")
-                self._tell(pattern, source, number, number, "given up")
+        for (source, signature, heirs), numbers in told.items():
+            self.tell_clients(signature, source, numbers, "given up", heirs)
+
+    def _stands_for(self, source: str, signature: int, number: int) -> bool:
+        """Whether a later event has come, so that it is certain that there has been this one."""
+        epoch = self.signatures.own.get(signature)
+        return epoch is not None and self.streams.has_passed(source, signature, number, epoch)
 
     def _found(self, triple: Triple) -> None:
         source, signature, number = triple
-        loss, pattern = self.lost.remove(triple), self.signatures.patterns.get(signature)
-        if loss is not None and not loss.suspected and pattern is not None:
-            self._tell(pattern, source, number, number, "recovered")
+        loss = self.lost.remove(triple)
+        if loss is not None and (loss.heirs or not loss.suspected) and signature in self.signatures.patterns:
+            self.tell_clients(signature, source, [number], "recovered", loss.heirs if loss.suspected else ())
 
-    def _tell(self, pattern: Pattern, source: str, first: int, last: int, state: str) -> None:
+    def tell_clients(
+        self, signature: int, source: str, numbers: Iterable[int], state: str, only: tuple[str, ...] = ()
+    ) -> None:
+        """Of a pattern that somebody wants; ``only``: to these of its clients, if there are any."""
+        for run in to_ranges(numbers):
+            self._tell(self.signatures.patterns[signature], source, *run, state, only)
+
+    def _tell(
+        self, pattern: Pattern, source: str, first: int, last: int, state: str, only: tuple[str, ...] = ()
+    ) -> None:
         """Those of our clients that it concerns."""
-        if clients := [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]:
+        clients = [name for name in self.table.clients_for(pattern) if not name.startswith(GROUPS)]
+        if clients := [name for name in clients if not only or name in only]:
             self.turn.effects.append(Missed(tuple(clients), pattern, source, first, last, state))
 
     def ask(self, source: str, signature: int, numbers: Iterable[int], whom: str = "") -> None:
@@ -322,18 +357,22 @@ class Talk:
         return gone, old, never
 
     def answer(self, to: Asker, found: list[Cached], *refused: Runs) -> None:
-        """Send these events, within bounds; what does not fit will be asked for again.
+        """Send these events, within bounds; what does not fit will be asked for again, and will be first then.
 
+        So the first may be larger than the bound, as far as there is a datagram for it, or it would never come back.
         ``refused``: of what is asked of this source, what will not be given, in the order of ``Repair``.
         """
-        left = self.options.answer_bytes_max
+        refused = self._within(refused)
+        around = len(encode(Repair(self.turn.node, to.round, [], [], *refused)))
+        left, room, first = self.options.answer_bytes_max - around, DATAGRAM_BYTES_MAX - around - _AROUND_BYTES, True
         batch: list[Cached] = []
         size = 0
         datagram = self.overlay.links.options.datagram_bytes
         for cached in {id(each): each for each in found}.values():
             needs = datagram_bytes_of(cached.event)
-            if needs > min(left, DATAGRAM_BYTES_MAX):
+            if needs > room or (needs > left and not first):
                 continue
+            first = False
             if batch and size + needs > datagram:
                 self._repair(to, batch)
                 batch, size = [], 0
@@ -342,6 +381,18 @@ class Talk:
             left -= needs
         if batch or any(refused):
             self._repair(to, batch, *refused)
+
+    def _within(self, refused: tuple[Runs, ...]) -> tuple[Runs, ...]:
+        """As many of them as half of an answer has room for, of each pattern the newest."""
+        left = self.options.answer_bytes_max // 2 // _RANGE_BYTES
+        within: list[Runs] = []
+        for runs in refused:
+            within.append([])
+            for signature, ranges in runs:
+                if left > 1:
+                    within[-1].append((signature, ranges[1 - left :]))
+                    left -= 1 + len(within[-1][-1][1])
+        return tuple(within)
 
     def _repair(self, to: Asker, batch: list[Cached], *refused: Runs) -> None:
         ages = [max(0.0, self.turn.now - each.born) for each in batch]

@@ -99,9 +99,12 @@ class Heartbeat:
             self._gather(peer, Silent(message.source, message.numbers, message.hops + 1, way, address, key), custody)
 
     def _note(self, message: Silent, after: int = 0) -> None:
-        """What it says of patterns that are wanted here, and came to be behind this epoch."""
+        """What it says of patterns that are wanted here, and came to be behind this epoch; of each, the last number."""
         room, own = self.talk.options.hearsay_max, self.talk.signatures.own
+        last: dict[int, int] = {}
         for signature, number in message.numbers:
+            last[signature] = max(number, last.get(signature, 0))
+        for signature, number in last.items():
             if own.get(signature, 0) > after:
                 room -= self.talk.announced(message.source, signature, number, room)
 

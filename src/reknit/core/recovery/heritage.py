@@ -16,7 +16,7 @@ Owns: what is told and what follows from it. Must not know: how a session moves,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from reknit.core.recovery.gossip import Talk
 from reknit.core.recovery.ranges import numbers_of, to_ranges
@@ -53,20 +53,30 @@ class Heritage:
         for event in aside:
             for signature, number in numbers_of_event(event):
                 came.setdefault((event.source, signature), []).append(number)
-        return ages[:RUNS_MAX], self._lacks(signatures, came)
+        return ages[:RUNS_MAX], self._lacks(client, signatures, came)
 
-    def _lacks(self, signatures: Container[int], came: Mapping[tuple[str, int], list[int]]) -> list[Lack]:
+    def _lacks(self, client: str, signatures: Container[int], came: Mapping[tuple[str, int], list[int]]) -> list[Lack]:
         room = RUNS_MAX
         lacks: list[Lack] = []
         for (source, signature), top in self._tops().items():
             if signature in signatures:
-                lost = self.talk.lost.between(source, signature, 1, math.inf)
-                missing = to_ranges({*lost, *came.get((source, signature), ())})
-                room -= len(missing) + 1
+                some = list(self._lacks_of(client, source, signature, top, came.get((source, signature), ())))
+                room -= sum(len(missing) + 1 for *_, missing in some)
                 if room < 0:
                     break
-                lacks.append((source, signature, top, missing))
+                lacks += some
         return lacks
+
+    def _lacks_of(self, client: str, source: str, signature: int, top: int, came: Iterable[int]) -> Iterator[Lack]:
+        """With the last number goes what the client has heard of as missing; without any, what else it may lack."""
+        entries = self.talk.lost.entries
+        lost = self.talk.lost.between(source, signature, 1, math.inf)
+        losses = {number: entries[source, signature, number] for number in lost}
+        told = {number for number, loss in losses.items() if top and (client in loss.heirs or not loss.suspected)}
+        if top:
+            yield source, signature, top, to_ranges(told)
+        if rest := {*lost, *came} - told:
+            yield source, signature, 0, to_ranges(rest)
 
     def _tops(self) -> dict[tuple[str, int], int]:
         """By source and signature; 0 for those of which nothing has come, and which are missed all the same."""
@@ -107,7 +117,9 @@ class Heritage:
             if epoch is not None and source != self.talk.source:
                 numbers = [*numbers_of(ranges, left), *self._since(source, signature, top, epoch)][: max(0, left)]
                 left -= len(numbers)
-                self._miss(source, signature, numbers)
+                missing = self._miss(source, signature, numbers)
+                if top:
+                    self._report(client, source, signature, [*numbers_of(ranges, len(numbers))], missing)
         return self._kept_for(client, has_had)
 
     def _since(self, source: str, signature: int, top: int, epoch: int) -> Iterable[int]:
@@ -119,12 +131,23 @@ class Heritage:
             self.talk.announced(source, signature, top, self.talk.options.hearsay_max)
         return range(max(top, ours - self.talk.options.gap_max) + 1, ours + 1)
 
-    def _miss(self, source: str, signature: int, numbers: Iterable[int]) -> None:
+    def _miss(self, source: str, signature: int, numbers: Iterable[int]) -> list[int]:
+        """Those that are not kept here."""
         talk = self.talk
         some = list(numbers)
         kept = talk.cache.find(source, signature, some, -math.inf)
         missing = [number for number, each in zip(some, kept, strict=True) if each is None]
         talk.given_up(talk.lost.add(source, signature, missing, talk.turn.now, suspected=True))
+        return missing
+
+    def _report(self, client: str, source: str, signature: int, told: list[int], missing: Container[int]) -> None:
+        """It has heard that these are missing, and hears what becomes of them: now, or when it is known."""
+        kept = [number for number in told if number not in missing]
+        self.talk.tell_clients(signature, source, kept, "recovered", (client,))
+        for number in told:
+            loss = self.talk.lost.entries.get((source, signature, number))
+            if loss is not None and client not in loss.heirs:
+                loss.heirs = (*loss.heirs, client)
 
     def _kept_for(self, client: str, has_had: Callable[[Event], bool]) -> list[tuple[Event, tuple[Pattern, ...]]]:
         talk = self.talk

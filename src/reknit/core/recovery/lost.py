@@ -23,10 +23,11 @@ Triple = tuple[str, int, int]
 class Loss:
     """``asked``: how often so far, ``last``: and when, ``whom``: and whom. ``due``: when it is to be asked for next.
 
-    ``elsewhere``: its publisher has said that it will not give it. ``hearsay``: as of a ``Gap``.
+    ``elsewhere``: its publisher has said that it will not give it. ``hearsay``: as of a ``Gap``. ``heirs``: clients
+    that have heard elsewhere that it is missing, and are to hear what becomes of it, though it is only suspected here.
     """
 
-    __slots__ = ("asked", "due", "elsewhere", "hearsay", "last", "since", "suspected", "whom")
+    __slots__ = ("asked", "due", "elsewhere", "hearsay", "heirs", "last", "since", "suspected", "whom")
 
     def __init__(self, since: float, suspected: bool, due: float, hearsay: bool = False) -> None:
         self.since = since
@@ -37,6 +38,7 @@ class Loss:
         self.whom = ""
         self.due = due
         self.elsewhere = False
+        self.heirs: tuple[str, ...] = ()
 
 
 class LostBuffer:

@@ -61,7 +61,7 @@ class RecoveryOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``auto``: patterns that a question says are wanted where it comes from, so that others may ask there, too."""
 
     answer_bytes_max: Positive = 32 * 1024
-    """Events sent in answer to one message, in bytes."""
+    """Events sent in answer to one message, in bytes; one at least, if a datagram can carry it."""
 
     again_s: Seconds = 0.1
     again_growth: Annotated[float, msgspec.Meta(ge=1)] = 1.3

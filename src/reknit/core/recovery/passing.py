@@ -68,6 +68,7 @@ class Passing:
         if not signatures:
             return ()
         if len(signatures) > NUMBERS_MAX:
+            self.talk.figures.unnumbered += len(events) * (len(signatures) - NUMBERS_MAX)
             signatures = signatures[:NUMBERS_MAX]
         number, marks, told = self.numbering.stamp(signatures, len(events), self.turn.now)
         for event in events:

@@ -88,24 +88,25 @@ def receive_misses_of(talk: Talk, sender: str, message: MissesOf) -> None:
         return
     rest: list[tuple[int, float, list[Range]]] = []
     found = []
-    ours = message.source == talk.source
-    for signature, age_s, ranges in message.lost[: talk.options.digest_numbers_max]:
+    ours, left = message.source == talk.source, talk.options.digest_numbers_max
+    for signature, age_s, ranges in message.lost[:left]:
         if not talk.is_entitled(signature, sender):
             continue
-        some, missing = talk.take_out(signature, age_s, [(message.source, ranges)])
+        some, missing = talk.take_out(signature, age_s, [(message.source, ranges)], left)
+        left = max(0, left - count(ranges))
         found += some
         rest += [(signature, age_s, left) for _, left in missing]
     if not sender:
-        found += _of_others(talk, message)
+        found += _of_others(talk, message, left)
     talk.answer(message.asker, found, *(talk.refused(rest) if ours else ()))
     route = message.route[1:] if message.route[:1] == [talk.turn.node] else message.route
     if rest and route:
-        _pass_on(talk, replace(message, lost=rest, route=route))
+        _pass_on(talk, replace(message, lost=rest, route=route), apart_from=sender)
 
 
-def _of_others(talk: Talk, message: MissesOf) -> list[Cached]:
-    """What has come here of other sources; nobody is told what has not."""
-    found, left = list[Cached](), talk.options.digest_numbers_max
+def _of_others(talk: Talk, message: MissesOf, left: int) -> list[Cached]:
+    """What has come here of other sources; nobody is told what has not. ``left``: so many numbers are looked at."""
+    found = list[Cached]()
     some = ((source, *each) for source, lost in message.others if source != talk.source for each in lost)
     for source, signature, age_s, ranges in islice(some, left):
         if talk.is_entitled(signature, ""):
@@ -114,10 +115,13 @@ def _of_others(talk: Talk, message: MissesOf) -> list[Cached]:
     return found
 
 
-def _pass_on(talk: Talk, message: MissesOf) -> None:
-    """To the next on the way that is a neighbour; else to the publisher's broker, past the tree."""
+def _pass_on(talk: Talk, message: MissesOf, apart_from: str = "") -> None:
+    """To the next on the way that is a neighbour; else to the publisher's broker, past the tree.
+
+    Not back to the one that it has come from, where it was heard before: the tree has changed since the way was found.
+    """
     for place, name in enumerate(message.route):
-        if talk.overlay.link(name) is not None:
+        if name != apart_from and talk.overlay.link(name) is not None:
             talk.tell([name], replace(message, route=message.route[place:]))
             return
     if message.address and message.route:

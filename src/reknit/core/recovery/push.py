@@ -48,7 +48,7 @@ class Push(Strategy):
                 break
         towards = talk.towards(signature)
         chosen = [name for name in towards if talk.rng.random() < talk.options.forward]
-        talk.tell(chosen or [talk.rng.choice(towards)], Keeps(talk.begin(), signature, kept, 0))
+        talk.tell(chosen or [talk.rng.choice(towards)], Keeps(talk.begin(signature), signature, kept, 0))
 
     # --- what others say
 
@@ -74,10 +74,12 @@ class Push(Strategy):
             talk.figures.requests += 1
 
     def on_wants(self, message: Wants) -> None:
-        """Whom we have told of our events under this round."""
+        """Whom we have told of our events under this round; of other patterns it was told nothing."""
         talk = self.talk
         if not talk.rounds.is_ours(message.asker.round):
             talk.figures.unasked += 1
+        elif not talk.rounds.has_offered(message.asker.round, message.signature):
+            talk.figures.unentitled += 1
         elif talk.is_new(message.asker) and talk.is_entitled(message.signature, ""):
             found, _ = talk.take_out(message.signature, message.age_s, message.lost)
             talk.answer(message.asker, found)

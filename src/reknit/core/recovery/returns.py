@@ -64,10 +64,12 @@ class Returns:
                 if (loss := self.talk.lost.entries.get((source, signature, number))) is not None:
                     loss.elsewhere = True
         for signature, ranges in repair.old if not self.talk.asks.is_late(repair.round, self.turn.now) else ():
-            for number in numbers_of(ranges, numbers_max):
-                loss = self.talk.lost.entries.get((source, signature, number))
-                if loss is not None and loss.suspected:
-                    self.talk.lost.remove((source, signature, number))
+            triples = [(source, signature, number) for number in numbers_of(ranges, numbers_max)]
+            losses = [(triple, self.talk.lost.entries.get(triple)) for triple in triples]
+            vain = [(triple, loss) for triple, loss in losses if loss is not None and loss.suspected]
+            for triple, _ in vain:
+                self.talk.lost.remove(triple)
+            self.talk.given_up(vain)
         for signature, ranges in repair.never:
             self.talk.never_were(source, signature, numbers_of(ranges, numbers_max))
 

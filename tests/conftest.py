@@ -1,4 +1,4 @@
-"""How tests are shared out among the workers of ``make test``.
+"""How tests are shared out among the workers of ``make test``, and what they start out with.
 
 By file, and all that needs Spark to one worker. What takes longest begins first, so that all workers end together; by
 themselves they would begin with the files that hold most tests, and those take a moment.
@@ -6,6 +6,7 @@ themselves they would begin with the files that hold most tests, and those take 
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -44,6 +45,12 @@ FIRST = (
     "tests/docs/test_from_mosquitto_page.py",
 )
 """Ten seconds and more, the longest first; a file that is missing here costs nothing but a worker that waits."""
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell has begun this in its background, where interrupts are ignored, by all that is begun from here, too. Some
+    # tests end programs by one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Scheduling(LoadFileScheduling):

@@ -7,6 +7,10 @@ from tests.lab.experiments.epidemic import Shape, check_shape
 GOOD: Shape = {}
 BAD: dict[str, Shape] = {
     "the overhead grows by less than a half": {("overhead", "push"): lambda x: 0.5 + x},
+    "that of auto, too": {("overhead", "auto"): lambda x: 0.5 + x},
+    "what each broker says in a second grows by less than a half, also with auto": {
+        ("per_broker_s", "auto"): lambda x: 0.5 + x
+    },
     "every algorithm delivers more than none in the largest network": {
         ("delivered", "combined"): lambda x: 0.9 - x / 2
     },

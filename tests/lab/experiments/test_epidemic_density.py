@@ -9,6 +9,7 @@ BAD: dict[str, Shape] = {
     "subscriber pull delivers more where more want a pattern": {("delivered", "subscriber-pull"): lambda x: 0.6},
     "combined pull is ahead of it where few do": {("delivered", "combined"): lambda x: 0.5},
     "so is push": {("delivered", "push"): lambda x: 0.5},
+    "the number of subscribers does not affect push": {("delivered", "push"): lambda x: 0.9 - x / 10},
 }
 
 

@@ -12,6 +12,8 @@ __all__ = ["EXPERIMENT"]
 
 VALUES: Final = {Scale.QUICK: (1, 6), Scale.PAPER: (1, 2, 5, 10, 20, 30)}
 
+FLAT_MAX: Final = 5.0
+
 
 def pull_needs_others(curves: Curves) -> bool:
     delivered = curves["delivered"]["subscriber-pull"]
@@ -28,10 +30,17 @@ def push_does_not(curves: Curves) -> bool:
     return delivered["push"][few] > delivered["subscriber-pull"][few]
 
 
+def push_is_flat(curves: Curves) -> bool:
+    """From few subscribers to many; in points of a hundred."""
+    delivered = curves["delivered"]["push"].values()
+    return max(delivered) - min(delivered) < FLAT_MAX
+
+
 CLAIMS: Final[Mapping[str, Callable[[Curves], bool]]] = {
     "subscriber pull delivers more where more want a pattern": pull_needs_others,
     "combined pull is ahead of it where few do": combined_does_not,
     "so is push": push_does_not,
+    "the number of subscribers does not affect push": push_is_flat,
 }
 
 EXPERIMENT: Final[Experiment] = figure_of(

@@ -95,10 +95,10 @@ def test_only_what_is_young_enough_is_read() -> None:
     for seq in range(1, 6):
         cache.put([_event(seq, (1, seq))], own=True, born=float(seq))
     assert _find(cache, "s", 1, 4, 4.0) is not None
-    assert [batch.newest for batch in cache._unlisted] == [1.0, 2.0, 3.0]
+    assert [batch.newest for batch in cache._unlisted if batch.is_unlisted] == [1.0, 2.0, 3.0]
     assert _find(cache, "s", 1, 2, 4.0) is None
     assert _find(cache, "s", 1, 2, 0.0) is not None
-    assert cache._unlisted == []
+    assert not any(batch.is_unlisted for batch in cache._unlisted)
 
 
 def test_it_knows_since_when_nothing_had_to_go() -> None:
@@ -194,3 +194,44 @@ def test_runs_that_go_on_are_one_and_a_batch_of_too_many_may_hold_anything() -> 
         batch.add(Part(b"", False, 1, 0.0), 0, Run("t.1", marks, first, first))
     assert batch.runs is None
     assert batch.may_hold("s.1", 1, 25, 25)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.sampled_from("stu"), st.integers(1, 6)),
+            st.tuples(st.just("find"), st.sampled_from("stu"), st.integers(1, 40)),
+            st.tuples(st.just("list"), st.just(""), st.integers(0, 20)),
+        ),
+        max_size=60,
+    )
+)
+def test_filed_by_its_sources_a_batch_is_found_as_it_is_where_nothing_is_known_of_it(
+    steps: list[tuple[str, str, int]],
+) -> None:
+    filed, unknown = _cache(events_max=9), _cache(events_max=9)
+    last = dict.fromkeys("stu", 0)
+    for now, (what, source, number) in enumerate(steps):
+        if what == "put":
+            first, last[source] = last[source] + 1, last[source] + number
+            events = [_event(seq, (1, seq), source=source) for seq in range(first, last[source] + 1)]
+            run = Run(source, events[0].marks, first, last[source])
+            filed.put_own(events, float(now), run)
+            unknown.put_own(events, float(now))
+        elif what == "list":
+            assert [each.event.seq for each in filed.every(now - number)] == [
+                each.event.seq for each in unknown.every(now - number)
+            ]
+        else:
+            numbers = range(number, number + 5)
+            assert filed.find(source, 1, numbers, now - 15.0) == unknown.find(source, 1, numbers, now - 15.0)
+
+
+def test_batches_of_other_sources_stay_as_they_came() -> None:
+    cache = _cache(events_max=100)
+    for seq, source in enumerate("stst", 1):
+        cache.put_own([event := _event(seq, (1, seq), source=source)], 0.0, Run(source, event.marks, seq, seq))
+        cache._close_all()
+    assert _find(cache, "s", 1, 3, 0.0) is not None
+    assert {source: len(batches) for source, batches in cache._of_source.items()} == {"s": 1, "t": 2}
+    assert [batch.is_unlisted for batch in cache.policy] == [True, True, False, True]

@@ -4,7 +4,8 @@ They are found by their numbers, for whoever misses an event knows nothing else 
 asks, and an event must cost next to nothing then. So events are kept by *batches*, those that came one after the other,
 as the very bytes that brought them, or as they were published here: nothing is made of them for the cache. A batch is
 read, and *listed* under the numbers of its events, only when somebody asks for one that it may hold: of which runs of
-numbers it consists is known, unless they are too many. Most leave before, and whole.
+numbers it consists is known, unless they are too many. Most leave before, and whole. Once somebody asks, batches are
+*filed* by the sources of their runs, so that a question looks at those of its source only.
 
 Each has an *age*: how long ago it was published, as far as the brokers that held it can tell without a common clock.
 Whoever asks says for how long it has wanted the pattern, and gets nothing older: what was published before was not
@@ -16,7 +17,7 @@ Owns: the events and where they are found. Must not know: which events are worth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -98,6 +99,11 @@ class Batch:
             for each, lag in lags_of(run.marks)
         )
 
+    @property
+    def is_unlisted(self) -> bool:
+        """Something of it is left, and nobody has read it yet."""
+        return self.listed is None and self.left > 0
+
     def read(self) -> list[Cached]:
         """Those that are left, the oldest first; the bytes are not needed any more."""
         parts, self.parts = self.parts, []
@@ -127,7 +133,10 @@ class EventCache:
         self._count = self._bytes = 0
         self._newest = self._gone = -math.inf  # when the newest was published of all, and of those that are gone
         self._open = {own: Batch(own) for own in (True, False)}  # may still grow
-        self._unlisted: list[Batch] = []  # in the order in which they came; some may be gone
+        self._unlisted: list[Batch] = []  # in the order in which they came; some may be gone, or listed since
+        self._filed = 0  # so many of these, from the front
+        self._of_source: dict[str, list[Batch]] = {}  # of those filed, by source; some may be gone, or listed since
+        self._of_any: list[Batch] = []  # the same, of which nothing is known
         self._numbers: dict[int, dict[str, dict[int, Cached]]] = {}  # by signature, source and number
 
     def __len__(self) -> int:
@@ -176,8 +185,7 @@ class EventCache:
         """For each number the event; None, too, for one that is older than that."""
         if not numbers:
             return []
-        first, last = min(numbers), max(numbers)
-        self._list(published_after, lambda batch: batch.may_hold(source, signature, first, last))
+        self._list_about(source, signature, min(numbers), max(numbers), published_after)
         kept = self._numbers.get(signature, _NONE).get(source, {})
         found = [kept.get(number) for number in numbers]
         return [each if each is not None and each.born >= published_after else None for each in found]
@@ -241,7 +249,7 @@ class EventCache:
         while self._count > self.events_max or self._bytes > self.bytes_max:
             self._make_room()
         if len(self._unlisted) > 2 * self.events_max:
-            self._unlisted = [each for each in self._unlisted if each.left]
+            self._begin_filing([each for each in self._unlisted if each.is_unlisted])
 
     def _make_room(self) -> None:
         batch = self.policy.leave()
@@ -265,18 +273,45 @@ class EventCache:
             self._bytes -= batch.bytes
             batch.parts.clear()
 
-    def _list(self, published_after: float = -math.inf, which: Callable[[Batch], bool] = lambda _: True) -> None:
-        """Such batches that hold anything which is not older: whoever has just come asks for the last few."""
+    def _list(self, published_after: float = -math.inf) -> None:
+        """Whatever holds anything which is not older: whoever has just come asks for the last few."""
         self._close_all()
-        if not self._unlisted:
-            return
-        unlisted, self._unlisted = self._unlisted, []
-        for batch in unlisted:
-            if batch.left and (batch.newest < published_after or not which(batch)):
-                self._unlisted.append(batch)
-            elif batch.left:
-                for cached in batch.read():
-                    self._list_event(cached.event, cached)
+        older: list[Batch] = []
+        for batch in self._unlisted:
+            if batch.is_unlisted:
+                older.append(batch) if batch.newest < published_after else self._list_batch(batch)
+        self._begin_filing(older)
+
+    def _list_about(self, source: str, signature: int, first: int, last: int, published_after: float) -> None:
+        """The same of what may hold any of these numbers."""
+        self._close_all()
+        self._file()
+        for pile in (self._of_source.get(source, []), self._of_any):
+            for batch in pile:
+                holds = batch.is_unlisted and batch.newest >= published_after
+                if holds and batch.may_hold(source, signature, first, last):
+                    self._list_batch(batch)
+            pile[:] = [batch for batch in pile if batch.is_unlisted]
+
+    def _begin_filing(self, unlisted: list[Batch]) -> None:
+        self._unlisted = unlisted
+        self._filed = 0
+        self._of_source.clear()
+        self._of_any.clear()
+
+    def _file(self) -> None:
+        """What has come since the last question."""
+        for batch in self._unlisted[self._filed :]:
+            if batch.runs is None:
+                self._of_any.append(batch)
+            else:
+                for source in dict.fromkeys([run.source for run in batch.runs]):
+                    self._of_source.setdefault(source, []).append(batch)
+        self._filed = len(self._unlisted)
+
+    def _list_batch(self, batch: Batch) -> None:
+        for cached in batch.read():
+            self._list_event(cached.event, cached)
 
     def _list_event(self, event: Event, cached: Cached) -> None:
         for signature, number in numbers_of_event(event):

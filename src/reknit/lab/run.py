@@ -14,6 +14,7 @@ progress is shown.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -50,6 +51,10 @@ __all__ = [
 FIGURE_FILE = "figure.png"
 
 FAILURES_SHOWN_MAX = 20
+
+GARBAGE_OBJECTS = 100_000
+"""So many more objects there have to be before Python looks for cycles among them; a simulation makes many that stay,
+and hardly any cycles, and with Python's own 700 a quarter of its time goes into looking."""
 
 Task: TypeAlias = tuple[Callable[[Point, int], Row], Point, int]
 
@@ -96,9 +101,10 @@ def workers(processes: int = 0) -> Iterator[Mapper]:
     """So many processes to measure on; 0 for one per core, 1 for none but this one."""
     count = processes or os.cpu_count() or 1
     if count == 1:
-        yield lambda tasks: map(measure, tasks)
+        with _seldom_collected():
+            yield lambda tasks: map(measure, tasks)
         return
-    with multiprocessing.get_context("spawn").Pool(count, initializer=_leave_interrupts_to_parent) as pool:
+    with multiprocessing.get_context("spawn").Pool(count, initializer=_begin_worker) as pool:
         yield lambda tasks: pool.imap(measure, tasks)
 
 
@@ -119,9 +125,27 @@ def sharing(mapper: Mapper) -> Mapper:
     return measured
 
 
-def _leave_interrupts_to_parent() -> None:
+def _begin_worker() -> None:
     """Ctrl-C reaches every process; the parent ends its workers, which then need not each say that they were ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _collect_seldom()
+
+
+def _collect_seldom() -> None:
+    """What is loaded by now stays for good."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    usual = gc.get_threshold()
+    _collect_seldom()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def measure(task: Task) -> Outcome:

@@ -73,6 +73,11 @@ def test_a_broker_is_added_to_a_network_that_runs(reknit: Callable[..., Any], st
     assert reknit("verify-routes").code == 0
 
 
+def test_a_broker_of_its_own_takes_nothing(reknit: Callable[..., Any], network: Any) -> None:
+    dry = reknit("broker", "add", "b9", "--dry-run", "--json").json
+    assert dry == {"dry_run": True, "steps": ["broker add b9"], "brokers": ["b9"], "messages": 0, "bytes": 0}
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

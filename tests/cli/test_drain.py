@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import reknit as package
-from reknit.cli._changes import moves
+from reknit.cli._changes import moves, perform
 from reknit.cli._operator import Operator
 from reknit.cli._problem import Failed
 from reknit.core.overlay.history import Deed
@@ -212,8 +212,42 @@ def test_a_broker_in_the_middle_is_drained_and_comes_back(
     undone = reknit("change", "undo", done["change"], "--verify", "--json").json
     assert (undone["steps"], undone["differences"]) == (["broker add b2 --link b3", "swap b1 b3 b2"], [])
     assert [broker["name"] for broker in undone["added"]] == ["b2"]
-    links = reknit("topology", "--json").json["links"]
-    assert [(link["a"], link["b"]) for link in links] == [("b1", "b2"), ("b2", "b3")]
+    assert _links(reknit) == [("b1", "b2"), ("b2", "b3")]
+    again = reknit("change", "undo", undone["change"], "--json").json
+    assert again["steps"] == planned["steps"]
+    assert _links(reknit) == [("b1", "b3")]
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_the_undo_of_a_drain_that_was_broken_off_is_resumed(
+    reknit: Callable[..., Any], start_up: Callable[..., Any], monkeypatch: Any, after: int
+) -> None:
+    network = start_up("--brokers", "4", "--shape", "star")
+    network.until_ready()
+    monkeypatch.chdir(network.directory)
+    star = _links(reknit)
+    drained = reknit("broker", "drain", "b1", "--json").json
+    make, made = perform.make, list[Deed]()
+
+    def broken_off(where: Operator, deed: Deed, of: str) -> str:
+        made.append(deed)
+        if len(made) > after:
+            raise KeyboardInterrupt
+        return make(where, deed, of)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(perform, "make", broken_off)
+        said = reknit("change", "undo", drained["change"])
+    assert said.code == 130
+    whole = said.err.split()[-1]
+    resumed = reknit("change", "resume", whole, "--json").json
+    assert len(resumed["steps"]) == len(drained["steps"]) - after
+    assert _links(reknit) == star
+    assert reknit("change", "undo", whole, "--json").json["steps"] == drained["steps"]
+
+
+def _links(reknit: Callable[..., Any]) -> list[tuple[str, str]]:
+    return [(link["a"], link["b"]) for link in reknit("topology", "--json").json["links"]]
 
 
 def test_what_cannot_be_drained_is_refused_with_what_to_do(reknit: Callable[..., Any], network: Any) -> None:

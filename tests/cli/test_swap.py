@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from reknit.cli._changes import run
+from reknit.cli._problem import Failed
 from reknit.client import connect
 from reknit.live.address import parse_address
 
@@ -90,6 +92,20 @@ def test_routes_are_compared_after_a_change_unless_that_is_not_wanted(reknit: Re
     assert said[1] == "3 brokers, 0 differences between tables and ideal ones"
     undone = reknit("swap", "b1", "b3", "b2", "--no-verify", "--json").json
     assert "differences" not in undone
+
+
+@pytest.mark.parametrize(("flags", "code"), [([], 0), (["--verify"], 1)])
+def test_a_change_is_told_though_a_broker_dies_while_routes_are_compared(
+    reknit: Reknit, line: Any, monkeypatch: pytest.MonkeyPatch, flags: list[str], code: int
+) -> None:
+    def dies(_: object) -> None:
+        raise Failed("b2: no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "verify", dies)
+        said = reknit("swap", "b1", "b2", "b3", "--json", *flags)
+    assert (said.code, said.json["done"]) == (code, True)
+    assert said.err.endswith("routes were not compared, for b2: no answer; later: reknit verify-routes\n")
 
 
 def test_a_link_is_replaced_and_the_whole_is_undone(

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from reknit.cli._credentials import WORD, find_auth, without_secrets
-from reknit.cli._problem import BadInput, Failed
+from reknit.cli._problem import BadInput, Failed, Unanswered
 from reknit.live.statefile import BrokerState, NetworkState, read_state
 
 __all__ = ["Answer", "Operator", "find_state"]
@@ -107,10 +107,13 @@ class Operator:
         while self._here and time.monotonic() < until and any(each.name == name for each in find_state().brokers):
             time.sleep(GONE_POLL_S)
 
-    def add_broker(self, name: str, link: str) -> BrokerState:
-        """Ask whoever looks after the network of this directory for a broker more; from then on it is asked, too."""
+    def add_broker(self, name: str, link: str, of: str = "") -> BrokerState:
+        """Ask whoever looks after the network of this directory for a broker more; from then on it is asked, too.
+
+        ``of``: the larger change that this is a step of.
+        """
         steward = _Door(find_state().door, "the process of reknit up")
-        said = self._request("POST", steward, "/brokers", {"name": name, "link": link}, ADD_S_MAX)
+        said = self._request("POST", steward, "/brokers", {"name": name, "link": link, "of": of}, ADD_S_MAX)
         added = msgspec.convert(said, BrokerState)
         door = self._named[name] = _Door(added.admin, name)
         self._doors.append(door)
@@ -133,7 +136,7 @@ class Operator:
             answer = self._http.request(method, door.url + path, json=body, timeout=wait_s)
             said = answer.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise Failed(f"{door}: no answer from this broker ({error})") from None
+            raise Unanswered(f"{door}: no answer from this broker ({error})") from None
         if not isinstance(said, dict):
             raise Failed(f"{door}: no operators' door answers there")
         if answer.status_code == httpx.codes.UNAUTHORIZED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BadInput", "Failed", "GoesOn", "Interrupted"]
+__all__ = ["BadInput", "Failed", "GoesOn", "Interrupted", "Unanswered"]
 
 
 class BadInput(Exception):
@@ -15,6 +15,10 @@ class Failed(Exception):
     """The command was right, and could not be done."""
 
     exit_code = 1
+
+
+class Unanswered(Failed):
+    """Whether it is done nobody has said: what was asked for may have been heard."""
 
 
 class GoesOn(Failed):

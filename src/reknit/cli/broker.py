@@ -50,6 +50,7 @@ def broker(
     ] = False,
     log_format: LogFormatFlag = None,
     log_level: LogLevelFlag = None,
+    part_of: Annotated[str, typer.Option(hidden=True)] = "",
     settings: Annotated[str, typer.Option(hidden=True)] = "",
     until_stdin_closes: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
@@ -85,6 +86,7 @@ def broker(
         state=Path(section.state) if section.state else None,
         known_at=parse_address(section.known_at, "known_at") if section.known_at else None,
         new=new,
+        part_of=part_of,
         until_stdin_closes=until_stdin_closes,
     )
     if run_broker(plan) and until_stdin_closes:
@@ -117,6 +119,8 @@ def add(
 
 def _add_alone(name: str, dry_run: bool, as_json: bool) -> None:
     """No change of the tree: it is one of its own."""
+    import json
+
     import msgspec
 
     from reknit.cli._changes.plans import refuse_taken
@@ -125,11 +129,13 @@ def _add_alone(name: str, dry_run: bool, as_json: bool) -> None:
     with Operator([]) as operator:
         refuse_taken(operator.names, name)
         if dry_run:
-            typer.echo("{}" if as_json else f"{name} would be started, a tree of its own; nothing was changed")
+            cost = {"dry_run": True, "steps": [f"broker add {name}"], "brokers": [name], "messages": 0, "bytes": 0}
+            shown = f"{name} would be started, a tree of its own; nothing was changed"
+            typer.echo(json.dumps(cost, indent=2) if as_json else shown)
             return
         added = operator.add_broker(name, "")
     shown = f"{name} is ready, a tree of its own: mqtt {added.mqtt}, links {added.listen}, admin {added.admin}"
-    typer.echo(msgspec.json.format(msgspec.json.encode(added), indent=2).decode() if as_json else shown)
+    typer.echo(json.dumps({"done": True, **msgspec.to_builtins(added)}, indent=2) if as_json else shown)
 
 
 def drain(

@@ -72,6 +72,7 @@ class _Child:
         self.begun = False  # it has been ready once
         self.failed = ""  # why it could not begin
         self.new = False  # nobody can hold it for a neighbour before its first life
+        self.part_of = ""  # the larger change that its first link is a step of
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -236,6 +237,7 @@ class Network:
         if state.exists():
             return broker_command(child.planned, {}, child.settings, state)
         command = broker_command(child.planned, child.neighbours, child.settings, state)
+        command += ["--part-of", child.part_of] if child.part_of else []
         return [*command, "--new"] if child.new else command
 
     def _state_of(self, child: _Child) -> Path:
@@ -276,10 +278,11 @@ class Network:
 
     # --- a broker more
 
-    async def add(self, name: str, link_to: str = "") -> BrokerState:
+    async def add(self, name: str, link_to: str = "", of: str = "") -> BrokerState:
         """Start it at ports that are free, linked with ``link_to`` if that is given; return once it is ready.
 
-        It is looked after like the others from then on. ``LiveError`` if it cannot be.
+        It is looked after like the others from then on. ``of``: the larger change that this is a step of. ``LiveError``
+        if it cannot be.
         """
         check_name(name, "broker add")
         if name in self._children:
@@ -289,7 +292,7 @@ class Network:
         store = own_store(name, self._plan.settings.store)
         settings = msgspec.structs.replace(self._plan.settings, options=options, store=store)
         child = self._children[name] = _Child(self._free_place(name), neighbours, settings)
-        child.new = name not in self._given_up
+        child.new, child.part_of = name not in self._given_up, of
         child.task = asyncio.create_task(self._keep(child))
         try:
             await asyncio.wait_for(self._poll([child]), READY_S_MAX)

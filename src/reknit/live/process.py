@@ -100,6 +100,8 @@ class BrokerPlan:
     """Where the neighbours and notes are kept for the next life. If the file is there, they are taken from it alone."""
     new: bool = False
     """Whether no life of this broker has ever been linked: then its first link needs no search."""
+    part_of: str = ""
+    """The larger change that the first link of a new broker is a step of."""
     until_stdin_closes: bool = False
     """End when standard input ends, so that no broker outlives the one who started it; nor need its ``state``."""
 
@@ -342,6 +344,7 @@ def _driver(
     known = (plan.neighbours, listens, plan.links, plan.notes, plan.leaves)
     kind = MemberBroker if settings.communities.topics else make_broker
     broker = kind(plan.name, incarnation, options, rng, *known, new=plan.new, door=serves, relay=relays)
+    broker.overlay.history.part_of = plan.part_of
     keeper = storage.keeper if storage is not None else None
     epoch, version = time.time() - time.monotonic(), importlib.metadata.version("reknit")
     taken = door_options(settings.mqtt)

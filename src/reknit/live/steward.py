@@ -36,6 +36,8 @@ class AddRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     link: str = ""
     """The broker to be linked with; empty for none."""
+    of: str = ""
+    """The larger change that this is a step of."""
 
 
 @contextlib.asynccontextmanager
@@ -45,7 +47,7 @@ async def network_door(network: Network) -> AsyncIterator[str]:
     async def add(request: Request) -> Response:
         try:
             wanted = msgspec.json.decode(await read_body(request), type=AddRequest)
-            added = await network.add(wanted.name, wanted.link)
+            added = await network.add(wanted.name, wanted.link, wanted.of)
         except (msgspec.MsgspecError, UnicodeDecodeError, ConfigError) as error:
             return Json({"error": str(error)}, status_code=400)
         except LiveError as error:

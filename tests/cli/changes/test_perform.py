@@ -14,7 +14,7 @@ from reknit.cli._changes.plans import Plan, plan_drain, plan_link, plan_swap, pl
 from reknit.cli._changes.resume import plan_resume
 from reknit.cli._changes.view import look
 from reknit.cli._operator import Answer, Operator
-from reknit.cli._problem import BadInput, Failed, GoesOn, Interrupted
+from reknit.cli._problem import BadInput, Failed, GoesOn, Interrupted, Unanswered
 from reknit.core.overlay.history import Deed, plain_deed
 from reknit.core.overlay.shapes import Edge, adjacency
 from reknit.core.overlay.swap import Step, after, why_no_swap
@@ -177,6 +177,68 @@ def test_one_swap_that_is_refused_is_not_made_something_else() -> None:
     plan = plan_swap(look(operator(network)), Step("b1", "b2", "b3"))
     network.edges = [("b1", "b3"), *LINE[1:]]
     assert fails(network, plan) == "b1 and b3 are linked already"
+
+
+def unanswered(network: Network, made: bool) -> Callable[[], None]:
+    """Whoever is asked for a swap makes it, or not, and dies."""
+
+    def lost() -> None:
+        if made:
+            network.swap(Step("b1", "b2", "b3"))
+        raise Unanswered("b1: no answer")
+
+    return lost
+
+
+def test_one_swap_whose_answer_was_lost_is_looked_for_on_the_tree(capfd: Any) -> None:
+    network = Network(LINE)
+    network.before[1] = unanswered(network, made=True)
+    done = carry(network, plan_swap(look(operator(network)), Step("b1", "b2", "b3")))
+    assert (done.steps, done.change) == (["swap b1 b2 b3"], "b1.000000000000")
+    assert capfd.readouterr().err.splitlines() == ["  b1: no answer; it is made all the same"]
+
+
+def test_one_swap_that_came_to_nothing_says_what_to_do() -> None:
+    network = Network(LINE)
+    network.before[1] = unanswered(network, made=False)
+    assert fails(network, plan_swap(look(operator(network)), Step("b1", "b2", "b3"))) == (
+        "b1: no answer; it was not made, and the tree is whole: see reknit topology; to try again: reknit swap b1 b2 b3"
+    )
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_replacement_that_had_begun_is_looked_for_on_the_tree(made: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its brokers have given it up, for one of them has died, and have joined the two sides in some way."""
+    network = Network(LINE)
+    plan = plan_link(look(operator(network)), ("b1", "b2"), ("b1", "b5"), "path")
+    (move,) = plan.moves
+
+    def given_up(_: Operator, deed: Deed, of: str) -> str:
+        network.edges = [("b1", "b5" if made else "b3"), *LINE[1:]]
+        entry = {"id": "b1.7", "part": "first", "begun": 1.0, "ended": 2.0, "error": "begun", "unsure": True}
+        entry |= {"of": of, "messages": 1, "bytes": 1, "undo": plain_deed(deed.inverse), **plain_deed(deed)}
+        network.history.append(entry)
+        raise Failed("begun, but not known to be over after 10 s")
+
+    monkeypatch.setattr(perform, "make", given_up)
+    if made:
+        assert (done := carry(network, plan)).change == "b1.7"
+        assert done.steps == [str(move)]
+    else:
+        why = "begun, but not known to be over after 10 s; it was not made, and the tree is whole"
+        assert fails(network, plan) == f"{why}: see reknit topology; to try again: reknit {move}"
+
+
+def test_nothing_is_said_of_a_replacement_as_long_as_the_two_sides_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(LINE)
+    plan = plan_link(look(operator(network)), ("b1", "b2"), ("b1", "b5"), "path")
+
+    def dies(_: Operator, deed: Deed, of: str) -> str:
+        network.edges = LINE[2:]
+        raise Unanswered("b1: no answer")
+
+    monkeypatch.setattr(perform, "make", dies)
+    assert "b1: no answer; what has become of it is not known after 0 s: " in fails(network, plan, GoesOn)
 
 
 def test_a_step_whose_answer_was_lost_counts_if_the_tree_shows_it() -> None:

@@ -208,6 +208,13 @@ def test_what_cannot_be_drained_or_added_is_refused_with_the_reason() -> None:
         plan_drain(view_of(LINE), "b13")
 
 
+def test_links_that_move_each_for_itself_are_counted_not_named() -> None:
+    done = [Deed("swap", (name, "b1", "b3")) for name in ("b2", "b4")]
+    edges = [("b2", "b3"), ("b4", "b3"), ("b1", "b3")]
+    plan = plan_undo(view_of(edges), "change undo x", done, {})
+    assert (plan.said(done=True), plan.said(done=False)) == ("2 links have moved", "2 links would move")
+
+
 def test_a_drain_is_undone_by_a_broker_more_and_the_other_way_round() -> None:
     done = [Deed("swap", ("b3", "b9", "b2")), Deed("drain", ("b9", "b2"))]
     undo = plan_undo(view_of(LINE), "change undo x", done, {})

@@ -50,6 +50,12 @@ def test_what_is_not_done_says_why_and_what_it_waits_for() -> None:
         deeds_of(find(told, "a.1"))
 
 
+def test_what_may_be_done_can_be_undone_if_the_tree_says_so() -> None:
+    (told,) = tell([said("a", entry("a.1", "first", error="begun, but not known to be over", unsure=True))])
+    assert told.outcome == "perhaps done: begun, but not known to be over; the tree says whether: reknit topology"
+    assert deeds_of([told]) == [Deed("swap", ("a", "b", "c"))]
+
+
 def test_where_the_mover_has_forgotten_the_others_tell() -> None:
     (told,) = tell([said("a"), said("b", entry("a.1", "middle"))])
     assert told.outcome == "done"

@@ -8,7 +8,7 @@ import pytest
 
 from reknit.core.io import KeepChange, Reply, SwapLink
 from reknit.core.overlay import history as module
-from reknit.core.overlay.history import REPLACE, SWAP, Deed, History, change_name, waits_for
+from reknit.core.overlay.history import ADD, REPLACE, SWAP, Deed, History, change_name, waits_for
 from reknit.core.overlay.notes import Part, Stage, SwapNote
 from reknit.core.turn import Turn
 from reknit.model.pattern import Pattern
@@ -50,11 +50,32 @@ def test_a_change_is_counted_ends_once_and_can_be_undone_only_when_it_was_done()
         "ended": 2.5,
         "error": "",
         "of": "larger",
+        "unsure": False,
         "messages": 2,
         "bytes": 12,
         "undo": {"kind": "swap", "brokers": ["a", "c", "b"]},
     }
     assert (failed["ended"], failed["error"], failed["undo"]) == (2.5, "busy", None)
+
+
+def test_what_was_given_up_when_it_had_begun_may_be_undone() -> None:
+    """The tree says whether there is anything to go back on."""
+    history = History(Turn("a", observing=False))
+    history.begin("open", DEED, "first")
+    history.end("open", "begun, but not known to be over", unsure=True)
+    (told,) = history.shown()
+    assert (told["unsure"], told["error"], told["undo"]["brokers"]) == (
+        True,
+        "begun, but not known to be over",
+        ["a", "c", "b"],
+    )
+
+
+def test_the_first_link_of_a_new_broker_is_a_step_of_what_it_was_added_for() -> None:
+    history = History(Turn("a", observing=False))
+    history.part_of = "undo.1-2 change undo drain.1-2"
+    history.note("a.1", Deed(ADD, ("a", "b")), "new")
+    assert [each["of"] for each in history.shown()] == ["undo.1-2 change undo drain.1-2"]
 
 
 def test_the_oldest_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

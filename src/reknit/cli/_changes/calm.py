@@ -15,8 +15,9 @@ from reknit.cli._changes.told import Told, tell
 from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
 from reknit.cli._problem import GoesOn
+from reknit.core.overlay.shapes import Edge, find_path
 
-__all__ = ["calm", "remembered", "until_over"]
+__all__ = ["calm", "decided", "remembered", "until_over"]
 
 CALM_S_MAX = 30.0
 """A broker that has died may be back by then, and go on with what it was asked for."""
@@ -35,6 +36,20 @@ def calm(operator: Operator, brokers: Sequence[str]) -> View:
         if time.monotonic() > until:
             raise GoesOn(f"what has become of it is not known after {CALM_S_MAX:g} s: {why}")
         last = _say(why, last)
+
+
+def decided(operator: Operator, brokers: Sequence[str], link: Edge) -> View:
+    """The same of a move that may be over: once there is a way again between the ends of the link that was to go."""
+    until = time.monotonic() + CALM_S_MAX
+    while True:
+        view = calm(operator, brokers)
+        if find_path(view.edges, *link):
+            return view
+        if time.monotonic() > until:
+            raise GoesOn(
+                f"what has become of it is not known after {CALM_S_MAX:g} s: there is no way {' - '.join(link)}"
+            )
+        time.sleep(CALM_POLL_S)
 
 
 def _under_way(operator: Operator, brokers: Sequence[str]) -> str:

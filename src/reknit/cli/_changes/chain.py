@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from reknit.cli._changes.plans import Move, Plan, ends, new_id, plan_drain, swaps
 from reknit.cli._changes.view import View
 from reknit.cli._problem import BadInput
-from reknit.core.overlay.history import DRAIN, SWAP, Deed
+from reknit.core.overlay.history import DRAIN, REPLACE, SWAP, Deed
 from reknit.core.overlay.shapes import Edge, adjacency
 from reknit.core.overlay.swap import NoReplacement, Step, plan_replacement, why_no_swap
 
@@ -121,8 +121,8 @@ def _as_planned(view: View, plan: Plan, count: int) -> list[Move]:
 
 def is_made(view: View, move: Move) -> bool:
     """Is the tree as it is after this move, though nobody has said that it is made?"""
-    links = [set(edge) for edge in view.edges]
-    if move.kind == SWAP:
-        mover, middle, goal = move.brokers
-        return {mover, goal} in links and {mover, middle} not in links
+    if move.kind in (SWAP, REPLACE):
+        links = [set(edge) for edge in view.edges]
+        old, new = ends(move)
+        return set(new) in links and set(old) not in links
     return move.kind == DRAIN and move.brokers[0] not in view.names

@@ -136,7 +136,7 @@ def _done_since(operator: Operator, deed: Deed, before: list[str]) -> str:
 def _add(operator: Operator, deed: Deed, of: str) -> str:
     name, link = deed.brokers
     typer.echo(f"starting {name} ...", err=True)
-    operator.add_broker(name, link)
+    operator.add_broker(name, link, of)
     return _known(operator, name, deed)[-1]
 
 

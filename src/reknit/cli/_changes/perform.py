@@ -21,15 +21,15 @@ from types import FrameType
 import msgspec
 import typer
 
-from reknit.cli._changes.calm import calm, remembered
+from reknit.cli._changes.calm import calm, decided, remembered
 from reknit.cli._changes.chain import Chain, is_made
 from reknit.cli._changes.moves import make
-from reknit.cli._changes.plans import Plan, plan_undo
+from reknit.cli._changes.plans import Plan, ends, plan_undo
 from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
-from reknit.cli._problem import BadInput, Failed, GoesOn, Interrupted
+from reknit.cli._problem import BadInput, Failed, GoesOn, Interrupted, Unanswered
 from reknit.cli.verify_routes import compare
-from reknit.core.overlay.history import SWAP
+from reknit.core.overlay.history import REPLACE, SWAP
 from reknit.core.overlay.shapes import Edge
 
 __all__ = ["Done", "Routes", "carry_out", "verify"]
@@ -118,7 +118,8 @@ def _surprise(operator: Operator, expected: Sequence[Edge]) -> str:
 def _look_again(operator: Operator, chain: Chain, error: Failed, tries: int) -> None:
     """A move was refused, or nobody has answered. Find out, and plan what is left anew."""
     if not chain.can_be_planned_anew:
-        raise error
+        _look_at_one(operator, chain, error)
+        return
     move = chain.left[0]
     try:
         view = calm(operator, move.brokers if move.kind == SWAP else ())
@@ -132,6 +133,30 @@ def _look_again(operator: Operator, chain: Chain, error: Failed, tries: int) -> 
         raise GoesOn(f"{error}; {open_end}{chain.how_far}") from None
     except KeyboardInterrupt as how:
         raise _interrupted(chain, how) from None
+
+
+def _look_at_one(operator: Operator, chain: Chain, error: Failed) -> None:
+    """There is no other way to make this move: it is made, though nobody has said so, or it is not.
+
+    Of one that was refused that is clear, unless it had begun: then its brokers have found a way of their own.
+    """
+    move = chain.left[0]
+    open_end = isinstance(error, Unanswered) or (move.kind == REPLACE and _id_of(operator, chain))
+    if move.kind not in (SWAP, REPLACE) or not open_end:
+        raise error
+    try:
+        view = decided(operator, move.brokers, ends(move)[0])
+    except GoesOn as unknown:
+        raise GoesOn(f"{error}; {unknown}{chain.how_far}") from None
+    except KeyboardInterrupt as how:
+        raise _interrupted(chain, how) from None
+    if not is_made(view, move):
+        raise Failed(
+            f"{error}; it was not made, and the tree is whole: see reknit topology; to try again: reknit {move}"
+        )
+    typer.echo(f"  {error}; it is made all the same", err=True)
+    chain.asked = False
+    chain.made(_id_of(operator, chain))
 
 
 def _plan_anew(chain: Chain, view: View, why: str, tries: int) -> None:

@@ -72,7 +72,7 @@ class Plan:
                 return f"{one} {'is' if done else 'would be'} linked with {other}"
             have = "has left, and its clients are" if done else "would leave, and its clients would be"
             return f"{one} {have} with {other}"
-        if self.scattered:
+        if self.scattered or (len(self.moves) > 1 and not _slides(self.moves)):
             return f"{len(self.moves)} links {'have moved' if done else 'would move'}"
         become = "has become" if done else "would become"
         old, new = ends(self.moves[0])[0], ends(self.moves[-1])[1]  # one link slides along the tree

@@ -32,7 +32,7 @@ def plan_resume(operator: Operator, name: str) -> Plan:
     if not goal:
         raise BadInput(f"{title}: what it was after is not known; to go back: reknit change undo {of}")
     view = calm(operator, ())
-    plan = Plan(title, _as_planned(operator, goal)[len(done) :], of, goal=goal, done=done)
+    plan = Plan(title, _behind(_as_planned(operator, goal), done), of, goal=goal, done=done)
     if not (moves := what_is_left(view, plan, done)):
         raise BadInput(f"{title}: nothing is left of it: {goal} is done")
     view.answers(*(move.brokers[0] for move in moves))
@@ -44,6 +44,15 @@ def _as_planned(operator: Operator, goal: str) -> tuple[Move, ...]:
     if not goal.startswith(UNDO):
         return ()
     return tuple(deed.inverse for deed in reversed(deeds_of(find(remembered(operator), goal.removeprefix(UNDO)))))
+
+
+def _behind(planned: tuple[Move, ...], done: tuple[Move, ...]) -> tuple[Move, ...]:
+    """What comes after the last that is known to be done: those before it are, too, though who made one may be gone."""
+    place = 0
+    for move in done:
+        if move in planned[place:]:
+            place = planned.index(move, place) + 1
+    return planned[place:]
 
 
 def _whole(operator: Operator, name: str) -> str:

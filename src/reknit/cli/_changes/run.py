@@ -18,6 +18,7 @@ from reknit.cli._changes.perform import Done, Routes, carry_out, verify
 from reknit.cli._changes.plans import Plan
 from reknit.cli._changes.view import View, look
 from reknit.cli._operator import Operator
+from reknit.cli._problem import Failed
 from reknit.core.overlay.history import ADD
 from reknit.live.statefile import BrokerState
 
@@ -73,7 +74,8 @@ def run(
     else:
         for line in found.lines:
             typer.echo(line)
-    if found.surprise or (routes is not None and routes.differences):
+    unverified = manner.verify and routes is None
+    if found.surprise or unverified or (routes is not None and routes.differences):
         raise typer.Exit(EXIT_DIFFERENT)
 
 
@@ -84,15 +86,21 @@ def _announce(plan: Plan) -> None:
 
 
 def _routes(operator: Operator, wanted: bool | None) -> Routes | None:
-    """Compare tables with the ideal ones, which takes all of them; None, with a word why, if that cannot be."""
+    """Compare tables with the ideal ones, which takes all of them; None, with a word why, if that cannot be.
+
+    What was done is done, whoever dies while it is compared.
+    """
     if wanted is False:
         return None
-    missing = [] if wanted else look(operator).unheard()
-    if missing:
+    try:
+        missing = [] if wanted else look(operator).unheard()
+        if not missing:
+            return verify(operator)
         why = f"{', '.join(missing)} {'does' if len(missing) == 1 else 'do'} not answer here"
-        typer.echo(f"routes were not compared, for {why}; later: reknit verify-routes", err=True)
-        return None
-    return verify(operator)
+    except Failed as error:
+        why = str(error)
+    typer.echo(f"routes were not compared, for {why}; later: reknit verify-routes", err=True)
+    return None
 
 
 def _steps(plan: Plan) -> list[str]:

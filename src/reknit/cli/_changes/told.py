@@ -85,6 +85,8 @@ def _together(parts: list[dict[str, Any]]) -> Told:
 
 
 def _outcome(part: dict[str, Any]) -> str:
+    if part.get("unsure"):
+        return f"perhaps done: {part['error']}; the tree says whether: reknit topology"
     if part["ended"] is not None:
         return f"not done: {part['error']}"
     if part["now"]:

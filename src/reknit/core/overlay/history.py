@@ -114,13 +114,15 @@ class Change(msgspec.Struct):
     """Why it was given up, or why it is not tried right now."""
     of: str = ""
     """The larger change that it is a step of."""
+    unsure: bool = False
+    """Given up when it had begun: whether it is made, the tree says."""
     messages: int = 0
     """That this broker has sent for it."""
     bytes: int = 0
 
     def shown(self) -> dict[str, Any]:
-        """Plain values. The inverse is there once there is something to be undone."""
-        done = self.ended is not None and not self.error
+        """Plain values. The inverse is there once there is something to be undone, or may be."""
+        done = self.ended is not None and (self.unsure or not self.error)
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "deed"}
         return {**fields, **plain_deed(self.deed), "undo": plain_deed(self.deed.inverse) if done else None}
 
@@ -128,6 +130,7 @@ class Change(msgspec.Struct):
 class History:
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
+        self.part_of = ""  # of a new broker: the larger change that its first link is a step of
         self._changes: dict[str, Change] = {}  # by id, in the order in which they began
         self._kept: dict[str, None] = {}  # what somebody keeps for the next life
         self._news: dict[str, None] = {}  # what is not kept as it is now
@@ -138,8 +141,8 @@ class History:
         self._changes[name] = Change(name, deed, part, self.turn.now if begun is None else begun, of=of)
 
     def note(self, name: str, deed: Deed, part: str) -> None:
-        """It is done already."""
-        self.begin(name, deed, part)
+        """It is done already: the first link of a new broker."""
+        self.begin(name, deed, part, self.part_of)
         self.end(name)
 
     def sent(self, name: str, size: int) -> None:
@@ -154,9 +157,9 @@ class History:
         if (change := self._changes.get(name)) is not None:
             change.error = why
 
-    def end(self, name: str, error: str = "") -> None:
+    def end(self, name: str, error: str = "", unsure: bool = False) -> None:
         if (change := self._changes.get(name)) is not None and change.ended is None:
-            change.ended, change.error = self.turn.now, error
+            change.ended, change.error, change.unsure = self.turn.now, error, unsure
             self._news[name] = None
 
     def forget(self, name: str) -> None:

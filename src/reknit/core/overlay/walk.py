@@ -438,7 +438,7 @@ class Walk:
         """Perhaps nothing has come in place of the old link. A search will tell."""
         if not lock.place.is_last:
             self.send(lock.place.behind, Abort(lock.change.id))
-        self.history.end(lock.change.id, error)
+        self.history.end(lock.change.id, error, unsure=True)
         self._release()
         for peer, address in others_of(lock).items():
             self.overlay.want_back(peer, address)

@@ -13,7 +13,7 @@ Owns: points, measuring, findings and pictures of these figures. Must not know: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,17 +97,23 @@ class Figure:
     def reduce(self, rows: Rows) -> Findings:
         """As claimed if on every shape of trees path costs less than its rivals."""
         settings = group(rows, "shape", "patterns", "brokers")
-        behind = [key for key, some in settings.items() if not self._is_ahead(some)]
         shapes = group(rows, "shape")
-        holds = all(self._is_ahead(some) for some in shapes.values())
+        holds = all(self._is_ahead(some, self.rivals) for some in shapes.values())
         measured = dict(self._main(rows)) | dict(self._by_shape(shapes))
-        measured[EXCEPTIONS] = Measured(len(behind), f"of {len(settings)}")
+        measured[EXCEPTIONS] = self._behind(settings, self.rivals)
+        for rival in RIVALS:
+            measured[f"{EXCEPTIONS} of {rival}"] = self._behind(settings, (rival,))
         measured |= dict(self._exceptions(settings))
         return Findings(measured, Verdict.AS_CLAIMED if holds else Verdict.NOT_AS_CLAIMED)
 
-    def _is_ahead(self, rows: Rows) -> bool:
+    def _is_ahead(self, rows: Rows, rivals: Sequence[str]) -> bool:
         cost = self._costs(rows)
-        return all(cost["path"] < cost[rival] for rival in self.rivals)
+        return all(cost["path"] < cost[rival] for rival in rivals)
+
+    def _behind(self, settings: Mapping[Any, Rows], rivals: Sequence[str]) -> Measured:
+        """In how many settings it is not ahead of all of them."""
+        behind = [key for key, some in settings.items() if not self._is_ahead(some, rivals)]
+        return Measured(len(behind), f"of {len(settings)}")
 
     def _costs(self, rows: Rows) -> dict[str, float]:
         return {str(name): _sum(some, self.column) for (name,), some in group(rows, "strategy").items()}

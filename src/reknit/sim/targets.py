@@ -26,7 +26,7 @@ KINDS = ("swap", "swap", "swap", "swap", "add", "drain", "drain", "drain")
 """A swap has the most messages, and a drain has some for each session."""
 
 LATER = ("unlock at the middle", "unlock at the goal")
-"""These are said only when somebody has been struck already."""
+"""Hardly ever said, unless the mover has been struck before the new link is there."""
 
 _LATE_IN_SWAPS = (
     *(f"swap: {step}" for step in (*LATER, "without at the middle", "without at the mover")),
@@ -99,6 +99,8 @@ class Targets:
         self._shots = 0
         if self._kind in AFTERWARDS and self.rng.random() < AGAIN:
             self._waits_for.append(self.rng.choice(AFTERWARDS[self._kind]))
+            if self._waits_for[1].removeprefix("swap: ") in LATER:
+                self._waits_for[0] = "swap: start at the mover"
 
     # --- what is begun
 

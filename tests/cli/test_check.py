@@ -9,7 +9,7 @@ import pytest
 from reknit.sim.checkers.delivery import Tally
 from reknit.sim.checkers.violation import Violation
 from reknit.sim.circle import CircleOutcome, draw_circle
-from reknit.sim.coverage import expected
+from reknit.sim.coverage import FAULTS, expected
 from reknit.sim.schedule import Outcome, draw
 from reknit.trace.records import Kind, Record
 from reknit.trace.store import read_trace, write_trace
@@ -76,15 +76,35 @@ def test_what_was_not_covered_is_told_where_every_change_is_drawn(
     words = ("check", "--seeds", "1", "--processes", "1")
     lines = reknit(*words, "--focus", "crashes").out.splitlines()
     rest = len(names) - len(steps)
-    told = f"not covered: {rest} of {len(names)} steps of changes and crashes in them; more schedules may reach them"
+    faults = "crashes, pauses or cuts in them"
+    told = f"not covered: {rest} of {len(names)} steps of changes and {faults}; more schedules may reach them"
     assert told in lines
+    assert any(line.startswith("  crash, pause or cut in a path: after lock at the first, after ") for line in lines)
     assert not any(line.startswith("  step of a path: ") for line in lines[lines.index(told) :])
     assert (
         "crash in a path: after Rec at the tail" in reknit(*words, "--focus", "crashes", "--json").json["not_covered"]
     )
     assert "not covered" not in reknit(*words).out
     monkeypatch.setattr("reknit.sim.coverage.expected", lambda crashing: names[:1])
-    assert "not covered: 1 of 1 steps of changes" in reknit(*words, "--focus", "changes").out
+    assert "not covered: 1 of 1 steps of changes and pauses or cuts in them" in reknit(*words, "--focus", "changes").out
+
+
+def test_faults_that_are_missing_behind_the_same_step_are_told_together(
+    reknit: Reknit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [
+        Record(1.0, "b1", Kind.CHANGE, peer="b2", detail=f"path: {what} at the first") for what in ("lock", "Ctrl")
+    ]
+    pauses = [Record(2.0, "b1", Kind.PAUSED)]
+    names = [
+        f"{fault} in a path: after {step}" for step in ("Ctrl at the first", "Rec at the last") for fault in FAULTS
+    ]
+    monkeypatch.setattr("reknit.sim.coverage.expected", lambda crashing: names)
+    outcome = Outcome(draw(1), [], Tally(), [*steps, *pauses])
+    monkeypatch.setattr("reknit.sim.campaign.run_seed", lambda seed, focus: outcome)
+    lines = reknit("check", "--seeds", "1", "--processes", "1", "--focus", "crashes").out.splitlines()
+    assert "  crash or cut in a path: after Ctrl at the first" in lines
+    assert "  crash, pause or cut in a path: after Rec at the last" in lines
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reknit.sim.coverage import (
+    FAULTS,
     NOTIFIED,
     POINTS_OF_PLACES,
     REPLACEMENTS,
@@ -13,6 +14,7 @@ from reknit.sim.coverage import (
     expected,
     expected_on_ring,
     missing,
+    points,
 )
 from reknit.trace.records import Kind, Record
 
@@ -43,6 +45,57 @@ def test_a_swap_ends_otherwise() -> None:
     assert _crashes("swap: end at the goal") == []
 
 
+def _faults(*records: Record) -> list[str]:
+    return [name for name in changes(records) if not name.startswith("step of")]
+
+
+def _step(time: float, node: str, detail: str, peer: str = "") -> Record:
+    return Record(time, node, Kind.CHANGE, peer=peer, detail=detail)
+
+
+def test_who_is_paused_goes_on_and_may_be_paused_again() -> None:
+    pauses = [Record(at, "b1", Kind.PAUSED) for at in (2.0, 4.0)]
+    steps = [_step(1.0, "b1", "swap: lock at the middle"), _step(3.0, "b1", "swap: swap at the middle")]
+    found = changes([steps[0], pauses[0], steps[1], pauses[1], Record(5.0, "b1", Kind.CRASHED), pauses[1]])
+    assert {name: count for name, count in found.items() if not name.startswith("step of")} == {
+        "pause in a swap: after lock at the middle": 1,
+        "pause in a swap: after swap at the middle": 1,
+        "crash in a swap: after swap at the middle": 1,
+    }
+
+
+def test_a_cut_counts_where_the_other_takes_part_too() -> None:
+    lock = _step(1.0, "b1", "swap: lock at the goal", peer="b2")
+    assert _faults(lock, Record(2.0, "b1", Kind.CUT, peer="b2")) == ["cut in a swap: after lock at the goal"]
+    assert _faults(lock, Record(2.0, "b1", Kind.CUT, peer="b3")) == []
+    mover = _step(1.5, "b3", "swap: lockAck at the mover", peer="b2")  # the goal has not heard from it yet
+    assert _faults(lock, mover, Record(2.0, "b1", Kind.CUT, peer="b3")) == ["cut in a swap: after lock at the goal"]
+
+
+def test_with_whom_a_change_before_had_to_do_is_no_matter() -> None:
+    steps = [
+        _step(1.0, "b1", "drain: told at the heir", peer="b2"),
+        _step(2.0, "b1", "drain: left at the heir", peer="b2"),
+        _step(3.0, "b1", "drain: draining at the heir", peer="b3"),
+    ]
+    assert _faults(*steps, Record(4.0, "b1", Kind.CUT, peer="b2")) == []
+
+
+def test_in_the_moment_of_the_last_step_its_words_are_still_under_way() -> None:
+    last = _step(1.0, "b1", "add: connect at the neighbour", peer="n1")
+    assert _faults(last, Record(1.0, "b1", Kind.CRASHED)) == ["crash in an add: after connect at the neighbour"]
+    assert _faults(last, Record(1.1, "b1", Kind.CRASHED)) == []
+
+
+def test_messages_of_one_moment_are_struck_together() -> None:
+    steps = [_step(1.0, "b1", f"swap: {what} at the middle") for what in ("close(ab)", "end")]
+    assert _faults(*steps, Record(1.0, "b1", Kind.PAUSED)) == [
+        "pause in a swap: after close(ab) at the middle",
+        "pause in a swap: after end at the middle",
+    ]
+    assert _faults(*steps, Record(1.1, "b1", Kind.PAUSED)) == ["pause in a swap: after end at the middle"]
+
+
 def test_a_deferred_removal_is_counted_by_how_it_is_made_up_for() -> None:
     records = _steps("deferred: lock at the last")
     assert list(changes(records)) == ["step of a deferred: lock at the last"]
@@ -60,6 +113,20 @@ def test_each_word_of_each_strategy_is_expected_and_what_ends_a_change_is_no_cra
     assert "Flush at the far end" not in crash_points("path")
     assert f"step of a {NOTIFIED}: Flush at the tail" in names
     assert not [name for name in expected(crashing=False) if name.startswith("crash")]
+
+
+def test_in_each_step_of_each_change_every_fault_is_expected() -> None:
+    names = expected(crashing=True)
+    for fault in FAULTS:
+        assert f"{fault} in a swap: after open at the goal" in names
+        assert f"{fault} in an add: after connect at the neighbour" in names
+        assert f"{fault} in a drain: after taken at the leaver" in names
+        assert f"{fault} in a return: after inquire at the other" in names
+        assert f"{fault} in a path: after Rec at the tail" in names
+    calm = expected(crashing=False)
+    assert "pause in a drain: after taken at the leaver" in calm
+    assert "cut in a path: after Rec at the tail" in calm
+    assert "withdraw at the heir" not in points("drain", crashing=False)
 
 
 def test_what_was_not_seen_is_missing() -> None:

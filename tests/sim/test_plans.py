@@ -35,9 +35,9 @@ def test_a_focus_draws_what_it_says() -> None:
         assert len({bool(getattr(plan, drawn)) for plan in lossy}) == 2, drawn
     assert not any(plan.recovery != "none" for focus in FOCI[:5] for plan in plans[focus])
     for focus in ("changes", "crashes"):
-        assert all(plan.aims for plan in plans[focus])
+        assert all(plan.aims and plan.targets for plan in plans[focus])
         assert len({plan.notified for plan in plans[focus]}) == 2
-    assert not any(plan.aims or plan.notified for plan in plans["all"])
+    assert not any(plan.aims or plan.targets or plan.notified for plan in plans["all"])
 
 
 def test_every_kind_of_change_is_drawn() -> None:

@@ -29,6 +29,8 @@ FAULTS = {
     "leave": "broker that left",
 }
 """What the faults are called here, where their own names are no nouns."""
+FAULTS_IN_CHANGES = {"changes": "pauses or cuts", "crashes": "crashes, pauses or cuts"}
+"""By focus, where there are others than crashes: what brokers may meet with in a step."""
 
 
 def register(app: typer.Typer) -> None:
@@ -55,8 +57,9 @@ def check(
     or has fallen apart.
 
     With --focus changes each schedule swaps links, adds and drains brokers while clients come and go, and no broker
-    crashes; with --focus crashes they do that too. Both end with links that are replaced, and one that takes part is
-    struck at a chosen message; and with what of the steps of changes has not been covered. With --focus stores
+    crashes; with --focus crashes they do that too. Both end with changes of every kind in which one that takes part is
+    struck at a chosen message: it crashes, is paused, or is cut off; and with what of the steps of changes, and of such
+    faults in them, has not been covered. With --focus stores
     brokers have stores, crash often, also in drains, and lose nothing. With --focus groups clients share subscriptions;
     with --focus homes they go from broker to broker. With --focus loss events are lost on
     links, and must be brought back as long as somebody has them. With --focus ring brokers route by rendezvous, on a
@@ -149,7 +152,7 @@ def _print_coverage(coverage: Mapping[str, int]) -> None:
 
 
 def _missing(coverage: Mapping[str, int], focus: Subject) -> list[str]:
-    """Where every kind of change is drawn: which steps of them, and crashes in them, no schedule has gone through."""
+    """Where every kind of change is drawn: which steps of them, and faults in them, no schedule has gone through."""
     from reknit.sim.coverage import missing
 
     return missing(coverage, _expected(focus))
@@ -166,15 +169,26 @@ def _expected(focus: Subject) -> list[str]:
 def _print_missing(coverage: Mapping[str, int], focus: Subject) -> None:
     if not (names := _expected(focus)):
         return
-    kinds: dict[str, list[str]] = {}
-    for name in _missing(coverage, focus):
-        kind, _, what = name.partition(": ")
-        kinds.setdefault(kind, []).append(what)
-    what = "steps of changes" if focus == "changes" else "steps of changes and crashes in them"
-    few, all_ = sum(map(len, kinds.values())), len(names)
-    typer.echo(f"not covered: {few} of {all_} {what}{'; more schedules may reach them' if few else ''}")
-    for kind, found in kinds.items():
+    absent = _missing(coverage, focus)
+    what = f"steps of changes and {FAULTS_IN_CHANGES.get(focus, 'crashes')} in them"
+    told = "; more schedules may reach them" if absent else ""
+    typer.echo(f"not covered: {len(absent)} of {len(names)} {what}{told}")
+    for kind, found in _grouped(absent).items():
         typer.echo(f"  {kind}: {', '.join(found)}")
+
+
+def _grouped(names: list[str]) -> dict[str, list[str]]:
+    """By kind of step; where several faults are missing behind the same step, they are named together."""
+    faults: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        kind, _, what = name.partition(": ")
+        fault, in_, change = kind.rpartition(" in ")
+        faults.setdefault((f"{in_}{change}", what), []).append(fault)
+    kinds: dict[str, list[str]] = {}
+    for (change, what), some in faults.items():
+        together = " or ".join(filter(None, [", ".join(some[:-1]), some[-1]]))
+        kinds.setdefault(f"{together}{change}", []).append(what)
+    return kinds
 
 
 def _print_pools(report: Report) -> None:

@@ -4,7 +4,7 @@ Faults that come at any time seldom fall into the few round trips of a replaceme
 then a replacement that has it, and when a broker has handled it, it crashes, is paused, or is cut off from one beside
 it on the path.
 
-Owns: which message, and which fault. Must not know: what is right.
+Owns: which replacement, and which message. Must not know: the fault, or what is right.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from reknit.core.overlay.shapes import Edge, adjacency, find_path
 from reknit.sim.cluster import Cluster
 from reknit.sim.coverage import NOTIFIED, REPLACEMENTS, crash_points
 from reknit.sim.plans import Plan
+from reknit.sim.strikes import Strikes
 from reknit.trace.records import Kind, Record
 from reknit.wire.messages import Change
 
@@ -24,12 +25,6 @@ __all__ = ["Aims", "kinds_for"]
 
 SHOTS_S = (0.3, 1.5, 3.0, 4.5)
 """When it is tried: a replacement may be refused, or come to nothing before the message is sent."""
-
-AWAY_S_MAX = (0.3, 3.0, 15.0)
-"""For how long at most the victim is away; a round is over earlier than the longest of these."""
-
-LATE_S = 5.2
-"""Who is paused for so long while all are asked answers too late, and the change is given up."""
 
 
 def kinds_for(plan: Plan) -> list[str]:
@@ -49,16 +44,14 @@ class Aims:
         """``counts``: what was done, by name; added to."""
         self.cluster = cluster
         self.rng = rng
-        self.counts = counts
+        self.strikes = Strikes(cluster, rng, counts)
         self._aim = ""  # what its record says; empty if there is none
-        self._back: Callable[[], None] = lambda: None
-        self._crashes = False
         self._round = 0
 
     def schedule(self, plan: Plan, back: Callable[[], None]) -> None:
         """Draw one for the next round. ``back``: is called when a broker has come back from a crash."""
         self._round += 1
-        self._back, self._crashes = back, plan.faults.crashes > 0
+        self.strikes.back, self.strikes.crashing = back, plan.faults.crashes > 0
         kind = self.rng.choice(kinds_for(plan))
         step = self.rng.choice(crash_points(kind))
         strategy = "deferred" if kind == NOTIFIED else kind
@@ -100,48 +93,7 @@ class Aims:
         for record in records:
             if self._aim and record.kind is Kind.CHANGE and record.detail == self._aim:
                 self._aim = ""
-                self.cluster.kernel.after(0.0, self._strike, self._round, record.node)
-
-    def _strike(self, round_: int, victim: str) -> None:
-        if not self.cluster.is_alive(victim):
-            return
-        away_s = self.rng.uniform(0.05, self.rng.choice(AWAY_S_MAX))
-        deeds = {"crash": self._crash, "pause": self._pause, "partition": self._cut}
-        name = self.rng.choice(
-            ("crash", "crash", "crash", "pause", "partition") if self._crashes else ("pause", "partition")
-        )
-        if deeds[name](victim, away_s):
-            self.counts[name] = self.counts.get(name, 0) + 1
-
-    def _crash(self, victim: str, away_s: float) -> bool:
-        self.cluster.crash(victim)
-        self.cluster.kernel.after(away_s, self._restart, victim)
-        return True
-
-    def _restart(self, victim: str) -> None:
-        if not self.cluster.is_alive(victim):
-            self.cluster.start(victim)
-            self._back()
-
-    def _pause(self, victim: str, away_s: float) -> bool:
-        self.cluster.pause(victim)
-        self.cluster.kernel.after(self.rng.choice((away_s, LATE_S)), self._resume, victim)
-        return True
-
-    def _resume(self, victim: str) -> None:
-        if self.cluster.nodes[victim].paused:
-            self.cluster.resume(victim)
-
-    def _cut(self, victim: str, away_s: float) -> bool:
-        broker = self.cluster.nodes[victim].broker
-        others = [] if broker is None else list(broker.links.of)
-        if not others:
-            return False
-        other = self.rng.choice(others)
-        self.cluster.network.cut(victim, other)
-        self.cluster.network.cut(other, victim)
-        self.cluster.kernel.after(away_s, self.cluster.network.heal, (victim, other), (other, victim))
-        return True
+                self.cluster.kernel.after(0.0, self.strikes.strike, record.node)
 
 
 def _instead(edges: list[Edge], old: Edge) -> list[Edge]:

@@ -8,9 +8,7 @@ Owns: what such a schedule consists of. Must not know: what is right; that is fo
 
 from __future__ import annotations
 
-import os
 import random
-import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -30,7 +28,7 @@ from reknit.sim.checkers.order import check_order_by_topic
 from reknit.sim.checkers.placing import check_placing
 from reknit.sim.checkers.sessions import check_sessions
 from reknit.sim.checkers.trees import check_trees
-from reknit.sim.checkers.violation import Violation
+from reknit.sim.checkers.violation import Violation, failure
 from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.cluster import CALM_POLL_S, Cluster, Runaway
 from reknit.sim.coverage import POINTS_OF_PLACES
@@ -434,16 +432,11 @@ def run_circle(plan: CirclePlan) -> CircleOutcome:
     except Runaway as error:
         problems = [Violation("liveness", circle.cluster.kernel.now, str(error))]
     except Exception as error:  # whatever it is that breaks a broker: it is what went wrong, and ends no other schedule
-        failure = Violation("failure", circle.cluster.kernel.now, _told(error))
-        return CircleOutcome(plan, [failure], Tally(), records, circle.faults)
+        found = [failure(error, circle.cluster.kernel.now)]
+        return CircleOutcome(plan, found, Tally(), records, circle.faults)
     tally = Tally()
     found = [*problems, *judge_circle(records, tally), *check_wishes(records, circle.wants)]
     return CircleOutcome(plan, found, tally, records, circle.faults)
-
-
-def _told(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} (in {place.name}, {os.path.basename(place.filename)}:{place.lineno})"
 
 
 def run_circle_seed(seed: int) -> CircleOutcome:

@@ -160,6 +160,11 @@ class Cluster:
             self.records.append(Record(self.kernel.now, name, Kind.CRASHED))
             self.network.crash(name)
 
+    def start_again(self, name: str) -> None:
+        """Unless somebody has done so already."""
+        if not self.is_alive(name):
+            self.start(name)
+
     def lose(self, name: str) -> None:
         """It dies, and never comes back."""
         self.nodes[name].lost = True
@@ -170,47 +175,13 @@ class Cluster:
         self.nodes[name].lost = False
         self.start(name)
 
-    def can_spare(self, name: str) -> bool:
-        """Its neighbours live, and each knows of all others; what nobody was told, nobody can repair."""
-        broker = self.nodes[name].broker
-        near = [] if broker is None else [self.nodes[peer].broker for peer in broker.overlay.neighbours()]
-        if broker is None:
-            return False
-        names = {each.name for each in near if each is not None}
-        known = [{each.name, *each.replacing.repair.others(name)} for each in near if each is not None]
-        return len(known) == len(near) and all(names <= each for each in known) and not self._is_the_last_way(name)
-
-    def _is_the_last_way(self, name: str) -> bool:
-        """Somebody has lost a neighbour, and of all whom it could turn to only this one lives."""
-        losers = [
-            (node.broker, peer)
-            for node in self.nodes.values()
-            if node.broker is not None
-            for peer in node.broker.links.of
-            if self.nodes[peer].lost
-        ]
-        ways = [list(filter(self.is_alive, broker.replacing.repair.others(peer))) for broker, peer in losers]
-        return [name] in ways
-
-    def can_part(self, one: str, other: str) -> bool:
-        """There is another way between these neighbours: one of them can reach a neighbour of the other.
-
-        A broker loses one link at most: cut off from all that it knows, it could find nobody.
-        """
-        for near, far in ((one, other), (other, one)):
-            broker = self.nodes[near].broker
-            if broker is None or broker.overlay.swaps.involves(far) or broker.overlay.link(far) is None:
-                return False
-        lost = self.network.has_lost
-        ways = [by for near, far in ((one, other), (other, one)) for by in self._others(near, far)]
-        return not lost(one) and not lost(other) and any(not lost(by) for by in ways)
-
-    def _others(self, near: str, far: str) -> list[str]:
-        broker = self.nodes[near].broker
-        return [] if broker is None else list(broker.replacing.repair.others(far))
-
     def pause(self, name: str) -> None:
         self.nodes[name].paused = True
+        self.records.append(Record(self.kernel.now, name, Kind.PAUSED))
+
+    def cut(self, name: str, peer: str) -> None:
+        self.network.cut(name, peer)
+        self.records.append(Record(self.kernel.now, name, Kind.CUT, peer=peer))
 
     def resume(self, name: str) -> None:
         node = self.nodes[name]

@@ -1,4 +1,4 @@
-"""What a campaign has gone through: which messages of which changes, and where brokers were when they crashed.
+"""What a campaign has gone through: which messages of which changes, and where brokers were when they were struck.
 
 Each step of a change is a record of the trace; what is counted here is by kind of change, step and part. Beside what
 was seen stands what there is to be seen (``expected``), so that a campaign can say what it has not covered.
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from reknit.trace.records import Kind, Record
 
 __all__ = [
+    "FAULTS",
     "NOTIFIED",
     "POINTS_OF_PLACES",
     "REPLACEMENTS",
@@ -22,7 +24,12 @@ __all__ = [
     "expected",
     "expected_on_ring",
     "missing",
+    "points",
 ]
+
+_FAULTS = {Kind.CRASHED: "crash", Kind.PAUSED: "pause", Kind.CUT: "cut"}
+FAULTS = tuple(_FAULTS.values())
+"""What a broker may meet with in a change; being cut off counts where the other takes part in it, too."""
 
 LAST_STEPS = (
     *("end at the goal", "emptied", "undone", "lockNack", "unlock"),  # of a swap
@@ -113,8 +120,9 @@ _STEPS = {
             "connect at the mover",
             "connectAck at the goal",
         ),
-        *("open at the goal", "close(ab) at the goal", "close(ab) at the middle"),
-        *("close(ba) at the goal", "close(ba) at the mover", "emptied at the middle", "emptied at the mover"),
+        *("side at the goal", "open at the goal", "close(ab) at the goal", "close(ab) at the middle"),
+        *("close(ba) at the goal", "close(ba) at the mover", "leave at the middle", "leave at the mover"),
+        *("emptied at the middle", "emptied at the mover"),
         *("end at the goal", "end at the middle", "end at the mover"),
     ),
     "add": ("start at the new one", "connect at the neighbour", "connectAck at the new one"),
@@ -146,38 +154,17 @@ _STEPS_OF_CRASHES = {
     ),
     "drain": ("undone at the leaver", "withdraw at the heir"),
 }
-_CRASHES = {
-    "swap": (
-        *(
-            "start at the mover",
-            "lock at the middle",
-            "lock at the goal",
-            "lockAck at the middle",
-            "lockAck at the mover",
-        ),
-        *(
-            "swap at the goal",
-            "swap at the middle",
-            "swap at the mover",
-            "connect at the mover",
-            "connectAck at the goal",
-        ),
-        *("open at the goal", "close(ab) at the goal", "end at the middle", "end at the mover"),
-        *("without at the middle", "without at the mover"),
-    ),
-    "return": ("start at the one that is back", "inquire at the other"),
-    "add": ("start at the new one",),
-    "drain": (
-        *(
-            "start at the leaver",
-            "draining at the heir",
-            "welcome at the leaver",
-            "offer at the heir",
-            "taken at the leaver",
-        ),
-        *("opened at the leaver", "rest at the heir", "told at the heir", "withdraw at the heir"),
-    ),
+_POINTS_OF_CRASHES: Mapping[str, tuple[str, ...]] = {
+    "swap": ("without at the middle", "without at the mover"),
+    "return": _STEPS_OF_CRASHES["return"],
+    "drain": ("withdraw at the heir",),
 }
+
+
+def points(kind: str, crashing: bool) -> list[str]:
+    """The steps of a swap, an add or a drain behind, or in, which one that takes part may be struck."""
+    first = [step for step in _STEPS.get(kind, ()) if step != "left at the leaver"]  # whoever has left is not there
+    return [*first, *(_POINTS_OF_CRASHES.get(kind, ()) if crashing else ())]
 
 
 _PLACES = (
@@ -191,19 +178,23 @@ POINTS_OF_PLACES = tuple(step for step in _PLACES if not step.startswith(LAST_ST
 
 def expected_on_ring() -> list[str]:
     """The same of brokers that are on a ring."""
-    crashes = [_crash("places", step) for step in POINTS_OF_PLACES]
+    crashes = [_struck("crash", "places", step) for step in POINTS_OF_PLACES]
     return [*(_step("places", step) for step in _PLACES), *crashes]
 
 
 def expected(crashing: bool) -> list[str]:
-    """The names of all steps of changes that there are, and, where brokers crash, of all points at which they may."""
+    """The names of all steps of changes that there are, and of all points at which brokers may meet with a fault.
+
+    ``crashing``: whether they crash; else they are paused and cut off only.
+    """
     steps = {**_STEPS, **{kind: tuple(_said(kind)) for kind in REPLACEMENTS}}
     names = [_step(kind, step) for kind, some in steps.items() for step in some]
     if crashing:
         names += [_step(kind, step) for kind, some in _STEPS_OF_CRASHES.items() for step in some]
-        points = {**_CRASHES, **{kind: tuple(crash_points(kind)) for kind in REPLACEMENTS}}
-        names += [_crash(kind, step) for kind, some in points.items() for step in some]
-    return names
+    struck = {kind: points(kind, crashing) for kind in ("swap", "return", "add", "drain")}
+    struck |= {kind: crash_points(kind) for kind in REPLACEMENTS}
+    faults = FAULTS if crashing else FAULTS[1:]
+    return names + [_struck(each, kind, step) for kind, some in struck.items() for step in some for each in faults]
 
 
 def missing(coverage: Mapping[str, int], names: Iterable[str]) -> list[str]:
@@ -214,45 +205,100 @@ def missing(coverage: Mapping[str, int], names: Iterable[str]) -> list[str]:
 # --- what was seen
 
 
+@dataclass(slots=True)
+class _Part:
+    """A node that takes part in a change."""
+
+    steps: list[str] = field(default_factory=list)
+    """The last one; with it those of the same moment, where each is a message of its own."""
+    at: float = 0.0
+    over: bool = False
+    """It takes part no more; but in this very moment its last words are still under way."""
+    peers: dict[str, None] = field(default_factory=dict)
+    """Whom it has to do with."""
+
+    def take(self, record: Record, step: str, alone: bool) -> None:
+        if self.over:
+            self.peers.clear()
+        if alone or record.time > self.at:
+            self.steps.clear()
+        self.steps.append(step)
+        self.at = record.time
+        self.peers[record.peer] = None
+
+    def struck_in(self, time: float) -> list[str]:
+        return self.steps if time == self.at else [] if self.over else self.steps[-1:]
+
+
+class _Seen:
+    """Which steps were taken, and in which of them whoever took part was struck."""
+
+    def __init__(self, notified: bool) -> None:
+        self.notified = notified
+        self.found: Counter[str] = Counter()
+        self._parts: dict[tuple[str, str], _Part] = {}  # by node and kind of change
+
+    def step(self, record: Record) -> None:
+        kind, _, step = record.detail.partition(": ")
+        kind = NOTIFIED if self.notified and kind == "deferred" else kind
+        step = next((each for each in VARYING if kind == "places" and step.startswith(each)), step)
+        self.found[_step(kind, step)] += 1
+        if step.startswith(ASIDES):
+            return
+        own = f"{kind}{AT_MANAGER}" if step.endswith(AT_MANAGER) else kind
+        if kind in REPLACEMENTS:
+            self._replace(record, kind, step)
+        elif kind in _STEPS or kind in _STEPS_OF_CRASHES:
+            self._take(record, own, step).over = step.startswith(LAST_STEPS)
+        elif step.startswith(LAST_STEPS):
+            self._parts.pop((record.node, own), None)
+        else:
+            self._take(record, own, step, alone=True)
+
+    def _replace(self, record: Record, kind: str, step: str) -> None:
+        """What a broker hears of a replacement that it is not locked for changes nothing."""
+        if step.startswith("end at"):
+            self._parts.pop((record.node, kind), None)
+        elif (record.node, kind) in self._parts or step.startswith("lock at"):
+            self._take(record, kind, step, alone=True)
+
+    def _take(self, record: Record, kind: str, step: str, alone: bool = False) -> _Part:
+        part = self._parts.setdefault((record.node, kind), _Part())
+        part.take(record, step, alone)
+        return part
+
+    def strike(self, record: Record) -> None:
+        fault = _FAULTS[record.kind]
+        for (node, kind), part in list(self._parts.items()):
+            if node != record.node or (record.peer and not self._share(part, kind, record.peer)):
+                continue
+            plain = kind.removesuffix(AT_MANAGER)
+            self.found.update(_struck(fault, plain, step) for step in part.struck_in(record.time))
+            if fault == "crash":
+                del self._parts[node, kind]
+
+    def _share(self, part: _Part, kind: str, other: str) -> bool:
+        """Whether this change is one of both."""
+        return other in part.peers or (other, kind) in self._parts
+
+
 def changes(records: Iterable[Record], notified: bool = False) -> Counter[str]:
-    """Which steps of changes were taken, in which part; and in which step a broker was when it crashed."""
-    found: Counter[str] = Counter()
-    last: dict[tuple[str, str], str] = {}  # by node that takes part in a change, and its kind: its last step
+    """Which steps of changes were taken, in which part; and in which step a broker was when it was struck."""
+    seen = _Seen(notified)
     for record in records:
         if record.kind is Kind.CHANGE:
-            kind, _, step = record.detail.partition(": ")
-            kind = NOTIFIED if notified and kind == "deferred" else kind
-            step = next((each for each in VARYING if kind == "places" and step.startswith(each)), step)
-            found[_step(kind, step)] += 1
-            if step.startswith(ASIDES):
-                continue
-            if kind in REPLACEMENTS:
-                _replace(last, (record.node, kind), step)
-                continue
-            part = AT_MANAGER if step.endswith(AT_MANAGER) else ""
-            last[record.node, kind + part] = step
-            if step.startswith(LAST_STEPS):
-                del last[record.node, kind + part]
-        elif record.kind is Kind.CRASHED:
-            for node, kind in [each for each in last if each[0] == record.node]:
-                found[_crash(kind.removesuffix(AT_MANAGER), last.pop((node, kind)))] += 1
-    return found
-
-
-def _replace(last: dict[tuple[str, str], str], key: tuple[str, str], step: str) -> None:
-    """What a broker hears of a replacement that it is not locked for changes nothing."""
-    if step.startswith("end at"):
-        last.pop(key, None)
-    elif key in last or step.startswith("lock at"):
-        last[key] = step
+            seen.step(record)
+        elif record.kind in _FAULTS:
+            seen.strike(record)
+    return seen.found
 
 
 def _step(kind: str, step: str) -> str:
     return f"step of {_a(kind)}: {step}"
 
 
-def _crash(kind: str, step: str) -> str:
-    return f"crash in {_a(kind)}: after {step}"
+def _struck(fault: str, kind: str, step: str) -> str:
+    return f"{fault} in {_a(kind)}: after {step}"
 
 
 def _a(noun: str) -> str:

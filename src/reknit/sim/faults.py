@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from reknit.sim.cluster import Cluster
+from reknit.sim.spare import can_part, can_spare
 
 __all__ = ["FaultOptions", "Faults"]
 
@@ -114,7 +115,7 @@ class Faults:
 
     def _cut(self, *directions: tuple[str, str]) -> None:
         for each in directions:
-            self.cluster.network.cut(*each)
+            self.cluster.cut(*each)
             self._cuts[each] = self._cuts.get(each, 0) + 1
         self.cluster.kernel.after(self._span(), self._end_cut, directions)
 
@@ -133,12 +134,8 @@ class Faults:
         if not self.cluster.is_alive(name):
             return False
         self.cluster.crash(name)
-        self.cluster.kernel.after(self._span(), self._restart, name)
+        self.cluster.kernel.after(self._span(), self.cluster.start_again, name)
         return True
-
-    def _restart(self, name: str) -> None:
-        if not self.cluster.is_alive(name):
-            self.cluster.start(name)
 
     def _pause(self) -> bool:
         name = self.rng.choice(list(self.cluster.nodes))
@@ -156,7 +153,7 @@ class Faults:
     def _lose_broker(self) -> bool:
         """Not one of the last three, and only where the others can know what to do."""
         alive = [name for name in self.cluster.nodes if self.cluster.is_alive(name)]
-        spare = [name for name in alive if self.cluster.can_spare(name)]
+        spare = [name for name in alive if can_spare(self.cluster, name)]
         if len(alive) <= BROKERS_LEFT_MIN or not spare:
             return False
         self.cluster.lose(self.rng.choice(spare))
@@ -164,7 +161,7 @@ class Faults:
 
     def _lose_link(self) -> bool:
         pair = self._neighbours()
-        if pair is None or not self.cluster.can_part(*pair):
+        if pair is None or not can_part(self.cluster, *pair):
             return False
         self.cluster.network.sever(*pair)
         return True

@@ -21,7 +21,7 @@ from reknit.core.routing.strategies import RoutingName
 from reknit.sim.faults import FaultOptions
 from reknit.sim.network import NetworkOptions
 
-__all__ = ["FOCI", "Focus", "Plan", "aimed", "broker_options", "draw", "is_wired", "own_options", "still"]
+__all__ = ["FOCI", "TARGETED_S", "Focus", "Plan", "aimed", "broker_options", "draw", "is_wired", "own_options", "still"]
 
 Focus: TypeAlias = Literal["all", "changes", "crashes", "stores", "groups", "homes", "loss"]
 """What a campaign looks at: whatever is drawn; changes of all kinds at once; the same, and brokers that crash; brokers
@@ -36,6 +36,8 @@ ABSENT_S_MAX = (30.0, 30.0, 30.0, 3.0, 1.0)
 
 AIMS = 2
 AIMED_S = 6.0
+TARGETS = 1
+TARGETED_S = 8.0
 """Such rounds are few and short, and come last, so that what a seed draws before is what it always was."""
 
 
@@ -87,6 +89,8 @@ class Plan(msgspec.Struct, frozen=True):
     """How long events may wait for earlier ones that were lost, for every other client."""
     aims: int = 0
     """Rounds at the end in which links are replaced, and who takes part meets with a fault at a chosen message."""
+    targets: int = 0
+    """The same of rounds in which links are swapped, and brokers added and drained."""
     standby: tuple[tuple[str, str], ...] = ()
     """Links that brokers turn to when they have given up a neighbour as lost."""
     notified: bool = False
@@ -201,16 +205,17 @@ def _focused(plan: Plan, focus: Focus) -> Plan:
         newcomers=rng.choice((0, 1, 2)),
         drains=rng.choice((1, 3)),
         aims=AIMS,
+        targets=TARGETS,
         notified=own.random() < 0.5,
     )
 
 
-def aimed(plan: Plan) -> Plan:
-    """What else happens in a round in which links are replaced at the end: clients change their minds, often."""
+def aimed(plan: Plan, span_s: float = AIMED_S) -> Plan:
+    """What else happens in a round of aims at the end: clients change their minds, often."""
     return msgspec.structs.replace(
         plan,
         faults=FaultOptions(),
-        round_s=AIMED_S,
+        round_s=span_s,
         churn_per_s=8.0,
         links_per_s=0.0,
         swaps_per_s=0.0,

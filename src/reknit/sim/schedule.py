@@ -11,9 +11,7 @@ Owns: what a schedule consists of. Must not know: what is right; that is for the
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -33,14 +31,15 @@ from reknit.sim.checkers.shares import check_shares
 from reknit.sim.checkers.succession import check_succession
 from reknit.sim.checkers.tables import check_tables
 from reknit.sim.checkers.tree import check_tree
-from reknit.sim.checkers.violation import Violation
+from reknit.sim.checkers.violation import Violation, failure
 from reknit.sim.checkers.whole import check_whole
 from reknit.sim.checkers.wishes import check_wishes
 from reknit.sim.clients import EXPORT_S_MAX
 from reknit.sim.cluster import Cluster, Runaway
 from reknit.sim.faults import FaultOptions, Faults
 from reknit.sim.operator import Operator
-from reknit.sim.plans import FOCI, Focus, Plan, aimed, broker_options, draw, is_wired, own_options, still
+from reknit.sim.plans import FOCI, TARGETED_S, Focus, Plan, aimed, broker_options, draw, is_wired, own_options, still
+from reknit.sim.targets import Targets
 from reknit.sim.workload import World
 from reknit.trace.records import Kind, Record
 
@@ -97,6 +96,8 @@ class _Run:
         self.cluster.network.loss = 0.0 if plan.recovery != "none" else plan.network.loss  # until all is there
         self.operator = Operator(self.cluster, self.rng)
         self.aims = Aims(self.cluster, random.Random(f"{plan.seed}/aims"), self.faults)
+        own = random.Random(f"{plan.seed}/targets")
+        self.targets = Targets(self.cluster, own, self.faults, self._give_clients)
         self.cluster.clients.took = self._react
         self.cluster.clients.moved = self._moved
         self.cluster.clients.ousted = self._ousted
@@ -130,6 +131,12 @@ class _Run:
                 self._round(aimed(self.plan))
                 self.aims.stop()
                 problems = self._settle(f"after the replacement {number}")
+        for number in range(1, self.plan.targets + 1):
+            if not problems:
+                self.targets.schedule(TARGETED_S, self.plan.faults.crashes > 0, self._bring_clients)
+                self._round(aimed(self.plan, TARGETED_S))
+                self.targets.stop()
+                problems = self._settle(f"after the change {number}")
         if not problems:
             self._round(still(self.plan))
             problems = self._settle("at the end")
@@ -396,7 +403,7 @@ class _Run:
         if not self.quiet and self.cluster.is_alive(victim):
             self.cluster.crash(victim)
             self.faults["crash"] = self.faults.get("crash", 0) + 1
-            self.cluster.kernel.after(self.rng.uniform(0.05, STRIKE_S_MAX), self._rise, victim)
+            self.cluster.kernel.after(self.rng.uniform(0.05, STRIKE_S_MAX), self.cluster.start_again, victim)
 
     def _interrupt(self, leaver: str) -> None:
         """With stores nothing is lost by that, so it is tried where it is hardest: when a session is on its way."""
@@ -404,10 +411,6 @@ class _Run:
             victim = self.striker.choice((leaver, leaver, self.cluster.nodes[leaver].heir))
             within_s = EXPORT_S_MAX + 4 * self.plan.network.latency_s_max
             self.cluster.kernel.after(self.striker.uniform(0, within_s), self._strike, victim)
-
-    def _rise(self, victim: str) -> None:
-        if not self.cluster.is_alive(victim):
-            self.cluster.start(victim)
 
 
 def judge(plan: Plan, records: list[Record], tally: Tally) -> list[Violation]:
@@ -432,18 +435,13 @@ def run(plan: Plan) -> Outcome:
     except Runaway as error:
         problems = [Violation("liveness", schedule.cluster.kernel.now, str(error))]
     except Exception as error:  # whatever it is that breaks a broker: it is what went wrong, and ends no other schedule
-        failure = Violation("failure", schedule.cluster.kernel.now, _told(error))
-        return Outcome(plan, [failure], Tally(), schedule.cluster.records, schedule.faults)
+        found = [failure(error, schedule.cluster.kernel.now)]
+        return Outcome(plan, found, Tally(), schedule.cluster.records, schedule.faults)
     tally = Tally()
     records = schedule.cluster.records
     refused = sum(1 for error in schedule.cluster.replies.values() if error)
     found = [*problems, *judge(plan, records, tally), *check_wishes(records, schedule.wants)]
     return Outcome(plan, found, tally, records, schedule.faults, refused)
-
-
-def _told(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} (in {place.name}, {os.path.basename(place.filename)}:{place.lineno})"
 
 
 def run_seed(seed: int, focus: Focus = "all") -> Outcome:

@@ -47,6 +47,8 @@ class Kind(StrEnum):
 
     STARTED = "started"  # a node began a life: detail = the source of its events
     CRASHED = "crashed"  # written by whoever saw it die, never by the node itself
+    PAUSED = "paused"  # written by the simulator: the node does nothing for a while
+    CUT = "cut"  # peer: written by the simulator: nothing gets from the node to peer for a while
     ATTACHED = "attached"  # client
     DETACHED = "detached"  # client
     MOVING = "moving"  # client, peer: its session, as it is now, is on its way to peer; it may still be taken back

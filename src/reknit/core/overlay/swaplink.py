@@ -158,6 +158,7 @@ class SwapLinks(SwapReturns):
             case LockAck():
                 yield from self._on_lock_ack(swap, peer, custody)
             case Side(mover=mover, entries=entries):
+                self._see(swap, peer, "side")
                 swap.parts[0 if mover else 1].extend(entries)
             case Swap():
                 yield from self._on_swap(swap, peer, step, custody)

@@ -342,6 +342,8 @@ class SwapState:
 
     def left(self, peer: str) -> None:
         """The far end of a replaced link has left it: nothing more comes on it."""
+        if (closing := self.closing.get(peer)) is not None:
+            self.turn.see(Kind.CHANGE, peer=peer, detail=f"swap: leave at the {closing.part.value}")
         self._said_leave[peer] = None
 
     def closed(self, peer: str, emptied: bool = True) -> None:

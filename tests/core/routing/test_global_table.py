@@ -164,6 +164,20 @@ def test_of_what_is_behind_them_some_know_better_than_the_one_who_tells() -> Non
 
 
 @pytest.mark.parametrize("whole", [False, True])
+def test_of_itself_a_neighbour_knows_best(whole: bool) -> None:
+    """It has begun anew; what another one says of it is a memory, which may be taken back before it speaks again."""
+    alone = Alone("m")
+    alone.routing.receive("m", Known("n", [A], []))
+    alone.routing.beside = ("m",)
+    if whole:
+        alone.routing.receive_snapshot("n", Snapshot([("n", [B])], last=True))
+    else:
+        alone.routing.receive("n", Known("n", [B], []))
+    alone.routing.receive("m", Known("n", [], [A]))
+    assert (alone.entries("m"), alone.entries("n")) == ([], [B])
+
+
+@pytest.mark.parametrize("whole", [False, True])
 def test_whoever_yields_to_others_can_still_take_back_what_it_has_said(whole: bool) -> None:
     alone = Alone("n")
     alone.routing.receive("n", Known("z", [A, B], []))

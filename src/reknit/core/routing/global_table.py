@@ -51,11 +51,16 @@ class GlobalTable(Routing):
 
     def receive(self, neighbour: str, message: Message) -> None:
         if isinstance(message, Known):
-            added = [] if self._knows_better(message.origin) else message.added
+            added = [] if self._knows_better(neighbour, message.origin) else message.added
             self._learn(neighbour, Known(message.origin, added, message.removed))
 
-    def _knows_better(self, origin: str) -> bool:
-        """Of us nobody has news, only memories; and a neighbour's may be of another tree than this broker goes by."""
+    def _knows_better(self, neighbour: str, origin: str) -> bool:
+        """Of us nobody has news, only memories; and a neighbour's may be of another tree than this broker goes by.
+
+        But of itself a neighbour knows best: then it is what another one has said of it that is a memory.
+        """
+        if origin == neighbour:
+            return False
         return origin == self.turn.node or any(each in self.beside for each in self._said.get(origin, ()))
 
     def tell(self, neighbour: str) -> None:
@@ -82,7 +87,7 @@ class GlobalTable(Routing):
         before = {origin: said[neighbour] for origin, said in self._said.items() if neighbour in said}
         gone = [] if self.partly else [origin for origin in before if origin not in wanted]
         for origin in [*wanted, *gone]:
-            was, now = before.get(origin, {}), {} if self._knows_better(origin) else wanted.get(origin, {})
+            was, now = before.get(origin, {}), {} if self._knows_better(neighbour, origin) else wanted.get(origin, {})
             added = [each for each in now if each not in was]
             self._learn(neighbour, Known(origin, added, [each for each in was if each not in now]))
 

@@ -20,6 +20,7 @@ from reknit.wire.messages import (
     Steered,
     Swap,
     SwapId,
+    Unsub,
 )
 from tests.core.desk import Desk, event, pattern
 from tests.core.overlay.triple import Triple
@@ -175,6 +176,17 @@ def test_what_a_middle_has_died_with_is_brought_to_the_mover_when_it_is_known_to
     mover.say(Open(id_, True))
     brought = [each for each in mover.heard() if isinstance(each, Steered)]
     assert [each.topic for message in brought for each in message.events] == ["owed"]
+
+
+def test_what_the_middle_takes_back_is_not_what_a_mover_wants_that_has_yet_to_tell() -> None:
+    """The mover has begun anew, and will tell all; the middle goes by the new tree already."""
+    desk = Goal("m", "y")
+    id_ = desk.take("a", "m")
+    desk.ends["a"].say(Open(id_, True))
+    desk.ends["m"].say(Unsub([pattern("#")]))
+    desk.ends["y"].say(Events([event("due", 1, "s.1")]))
+    assert ("a", "#") in desk.routes()
+    assert ("m", "#") not in desk.routes()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ from math import inf
 
 from reknit.core.links.custody import Custody
 from reknit.core.links.links import Links
-from reknit.core.overlay.events import OverlayEvent, Replayed, Resumed, Tell
+from reknit.core.overlay.events import OverlayEvent, Replayed, Resumed, Split, Tell
 from reknit.core.overlay.history import History, change_name
 from reknit.core.overlay.notes import Part, Stage
 from reknit.core.overlay.options import OverlayOptions
@@ -336,6 +336,10 @@ class SwapDeaths(SwapLinks):
         yield from super()._on_open(swap, peer, told)
         if swap.owes and swap.note.opened and not opened:
             yield from self.share(swap.note.middle)
+        if told and swap.sides is not None and swap.note.opened and not opened:
+            # The middle goes by the new tree: what it takes back now must not be what is wanted behind the mover, who
+            # has yet to tell.
+            yield Split(swap.note.middle, swap.mover, swap.sides[1], swap.sides[0])
 
     def _take_without(self, swap: Swapping, lost: list[str]) -> Iterator[OverlayEvent]:
         note = swap.note

@@ -750,7 +750,7 @@ def ask_nobody_for_a_link_after_a_swap_was_ended_without_us(patch: Patch) -> Non
 
 
 @only("whole")
-@near(75)
+@near(988)
 @plant
 def tell_nobody_of_the_neighbours(patch: Patch) -> None:
     patch.setattr(Repair, "_tell_around", lambda self, tree: None)
